@@ -8,7 +8,7 @@ from scipy.spatial.distance import cdist
 import subbundle as sb
 from subbundle.atlas.atlas_distance import AtlasDistance
 from subbundle.atlas.linked_atlas import LinkedAtlas
-from subbundle.charts.base import ChartList
+from subbundle.charts.chart_list import ChartList
 from subbundle.charts.quadratic_chart import QuadraticChart, QuadraticCharts, gathered
 from subbundle.embedding.laid_out_atlas import LaidOutAtlas
 

@@ -95,20 +95,6 @@ def test_points_off_the_sphere_are_projected(sphere):
     np.testing.assert_allclose(located.residuals, np.abs(away[:, 0] - 1), atol=INTERPOLATION)
     # The projection is a point of the chart itself, to rounding.
     np.testing.assert_allclose(sphere.inverse_transform(located.coordinates), located.points, atol=1e-12)
-    points, residuals = sphere.project(away * polar(v))
-    np.testing.assert_array_equal(points, located.points)
-    np.testing.assert_array_equal(residuals, sphere.residual(away * polar(v)))
-
-
-def test_discrete_projection_gives_a_generated_point(sphere):
-    v = disc(100, 2.0)
-    points, residuals = sphere.project(1.1 * polar(v), method="discrete")
-    np.testing.assert_allclose(np.linalg.norm(points - 1.1 * polar(v), axis=1), residuals, atol=1e-15)
-    # Generated points lie on geodesics at multiples of the step.
-    coordinates = sphere.transform(points)
-    steps = np.linalg.norm(coordinates, axis=1) / sphere.to_arrays()["step"]
-    np.testing.assert_allclose(steps, np.round(steps), atol=1e-8)
-    assert (residuals >= sphere.residual(1.1 * polar(v)) - 1e-12).all()
 
 
 def test_constant_bundle_has_affine_coordinates():
@@ -120,7 +106,7 @@ def test_constant_bundle_has_affine_coordinates():
     np.testing.assert_allclose(chart.inverse_transform(v), base + v @ chart.frame.T, atol=1e-6)
     x = base + v @ chart.frame.T + 0.5 * np.linalg.svd(vectors)[0][:, 3]
     np.testing.assert_allclose(chart.transform(x), v, atol=1e-6)
-    np.testing.assert_allclose(chart.residual(x), 0.5, atol=1e-6)
+    np.testing.assert_allclose(chart.locate(x, outside="nearest").residuals, 0.5, atol=1e-6)
     assert chart.injectivity_radius == np.inf
     assert chart.radius == pytest.approx(2.0, rel=1e-12)
 
@@ -223,7 +209,6 @@ def test_outside_nearest_gives_the_nearest_border_point(half):
     border = polar(rho[:, None] * np.column_stack([np.cos(theta), np.sin(theta)]))
     brute = np.linalg.norm(x[:, None] - border[None], axis=2).min(axis=1)
     np.testing.assert_allclose(located.residuals, brute, atol=INTERPOLATION)
-    np.testing.assert_allclose(half.residual(x), located.residuals, atol=0)
     np.testing.assert_allclose(
         np.linalg.norm(half.inverse_transform(located.coordinates) - x, axis=1), located.residuals, atol=1e-9
     )
@@ -329,8 +314,6 @@ def test_bad_base_points_and_points(sphere):
         sphere.inverse_transform(np.zeros((4, 3)))
     with pytest.raises(ValueError, match="outside must be one of 'nan', 'nearest'"):
         sphere.transform(POLE, outside="clip")
-    with pytest.raises(ValueError, match="method must be one of 'continuous', 'discrete'"):
-        sphere.project(POLE, method="both")
 
 
 def test_repr_reports_what_it_covers(sphere):

@@ -12,7 +12,8 @@ from scipy.spatial import cKDTree
 import subbundle as sb
 from subbundle.atlas.linked_atlas import LinkedAtlas
 from subbundle.bundles.analytic import SphereTangent
-from subbundle.charts.base import ChartList, InvertibleChart
+from subbundle.charts.base import InvertibleChart
+from subbundle.charts.chart_list import ChartList
 from subbundle.charts.quadratic_chart import QuadraticChart, QuadraticCharts, gathered
 from subbundle.embedding.laid_out_atlas import LaidOutAtlas
 from subbundle.geodesics.start import directions

@@ -18,10 +18,11 @@ from subbundle.atlas import tuning
 from subbundle.bundles.base import LearnedSubbundle, Subbundle, completed
 from subbundle.bundles.ridge_project import ridge_project
 from subbundle.bundles.surroundings import FLAT, surroundings_of
-from subbundle.charts.base import ChartList, InvertibleChart, arrays_of_each
+from subbundle.charts.base import InvertibleChart
 from subbundle.charts.chart import Chart
 from subbundle.charts.chart_build import interpolate
 from subbundle.charts.chart_data import ChartData
+from subbundle.charts.chart_list import ChartList, arrays_of_each
 from subbundle.charts.fan import Fan, end_before_unknown_nodes, mapped
 from subbundle.charts.fan_domain import domain_of
 from subbundle.charts.quadratic_chart import QuadraticChart, QuadraticCharts
@@ -103,34 +104,21 @@ def cover(
     covers: Callable[[InvertibleChart, FloatArray], NDArray[np.bool_]],
 ) -> tuple[list[InvertibleChart], float]:
     """Charts at some of the sites, farthest first, until all sites lie in one; and the fraction of them that do."""
-    points = found.points
-    apart = tuning.BASES_APART * radius
-    chosen = farthest(points, apart, int(np.argmax(found.density)))
-    charts = make(points[chosen])
-    covered = _mark(points, charts, radius, covers, np.zeros(len(points), bool))
-    for _ in range(_ROUNDS):
+    points, apart, first = found.points, radius, int(np.argmax(found.density))
+    covered = np.zeros(len(points), bool)
+    charts: list[InvertibleChart] = []
+    for _ in range(1 + _ROUNDS):
         missing = np.flatnonzero(~covered)
         if missing.size == 0:
             break
         apart *= tuning.BASES_APART
-        further = make(points[missing[farthest(points[missing], apart, 0)]])
-        covered = _mark(points, further, radius, covers, covered)
-        charts += further
+        further = make(points[missing[farthest(points[missing], apart, first)]])
+        for chart in further:
+            # Euclidean distances bound those along the chart from below; the factor allows for curvature of the space.
+            near = np.flatnonzero(~covered & (np.linalg.norm(points - chart.base_point, axis=1) <= 1.5 * radius))
+            covered[near] = covers(chart, points[near])
+        charts, first = charts + further, 0
     return charts, float(covered.mean())
-
-
-def _mark(
-    points: FloatArray,
-    charts: list[InvertibleChart],
-    radius: float,
-    covers: Callable[[InvertibleChart, FloatArray], NDArray[np.bool_]],
-    covered: NDArray[np.bool_],
-) -> NDArray[np.bool_]:
-    for chart in charts:
-        # Euclidean distances bound those along the chart from below; the factor allows for curvature of the space.
-        near = np.flatnonzero(~covered & (np.linalg.norm(points - chart.base_point, axis=1) <= 1.5 * radius))
-        covered[near] = covers(chart, points[near])
-    return covered
 
 
 # Independent geodesics per chart that measure the error of its interpolant.

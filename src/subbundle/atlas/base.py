@@ -33,8 +33,8 @@ from subbundle._types import BoolArray, FloatArray, IntArray
 from subbundle._validation import as_batch, as_real
 from subbundle.atlas.blending import Blended
 from subbundle.atlas.tuning import PLACES_APART
-from subbundle.charts.base import ChartList
 from subbundle.charts.chart import Located
+from subbundle.charts.chart_list import ChartList
 from subbundle.graph.neighbor_graph import by_size
 from subbundle.graph.votes import merge_votes
 from subbundle.triangles.poisson_disk import spread

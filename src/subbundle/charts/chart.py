@@ -232,32 +232,6 @@ class Chart(SingleChart):
         located = Located(coordinates, found, residuals, status)
         return located.first() if single else located
 
-    def project(
-        self, points: Any, *, method: str = "continuous", outside: str = "nearest"
-    ) -> tuple[FloatArray, FloatArray]:
-        """Projections [batch, dim] of ``points`` [batch, dim], and the distances [batch] to them.
-
-        Parameters
-        ----------
-        method : {"continuous", "discrete"}
-            The nearest point of the chart, through its logarithm; or the nearest of the points generated for it.
-        outside : {"nan", "nearest"}
-            As in `locate`, for the continuous projection; the discrete one always exists.
-        """
-        if as_choice(method, "method", ("continuous", "discrete")) == "continuous":
-            located = self.locate(points, outside=outside)
-            return located.points, located.residuals
-        points, single = as_batch(points, "points", len(self.base_point))
-        targets = self._local_map.enter(points)
-        near = self._local_map.leave(self._model.nodes[0][self._model.tree.query(np.nan_to_num(targets))[1]])
-        near[~all_finite(targets)] = np.nan
-        residuals = self._around.distance(points, near)
-        return (near[0], residuals[0]) if single else (near, residuals)
-
-    def residual(self, points: Any, *, outside: str = "nearest") -> FloatArray:
-        """Distances [batch] of ``points`` [batch, dim] from the chart; see `locate`."""
-        return self.locate(points, outside=outside).residuals
-
     def sample(self) -> FloatArray:
         """Points [n, dim] on the chart: the nodes of its geodesics inside the domain, the base point first."""
         return self._local_map.leave(self._model.nodes[0])

@@ -21,7 +21,8 @@ from subbundle._parallel import resolve_jobs, run_rows
 from subbundle._types import BoolArray, FloatArray, IntArray, Status
 from subbundle._validation import as_batch, as_choice, as_positive
 from subbundle.charts._border import nearest_on_spheres
-from subbundle.charts.base import ChartList, InvertibleChart, Located, SingleChart
+from subbundle.charts.base import InvertibleChart, Located, SingleChart
+from subbundle.charts.chart_list import ChartList
 from subbundle.charts.quadric_kernels import evaluate_rows, jacobian_rows, locate_rows, normal_rows
 from subbundle.geodesics.start import directions
 from subbundle.local.settings import ALL, COMMON, Cases
@@ -72,11 +73,10 @@ class QuadraticChart(SingleChart):
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Any]) -> QuadraticChart:
         """The chart that `to_arrays` described."""
-        missing = [name for name in _NAMES if name not in arrays]
-        if missing:
+        if missing := [name for name in _NAMES if name not in arrays]:
             raise ValueError(f"arrays must come from QuadraticChart.to_arrays(); {', '.join(missing)} missing.")
-        base, frame, form = (np.asarray(arrays[name], dtype=np.float64) for name in _NAMES[:3])
-        return cls(base, frame, form, float(arrays["radius"]), float(arrays["max_residual"]))
+        base, frame, form, radius, far = (np.asarray(arrays[name], dtype=np.float64) for name in _NAMES)
+        return cls(base, frame, form, float(radius), float(far))
 
     def __post_init__(self) -> None:
         base, frame, form = self.base_point, self.frame, self.second_form
@@ -100,10 +100,8 @@ class QuadraticChart(SingleChart):
     @cached_property
     def _as_list(self) -> QuadraticCharts:
         """This chart as a list of one."""
-        form = self.second_form[np.triu_indices(self.rank)]
-        return QuadraticCharts(
-            self.base_point[None], self.frame[None], form[None], [self.radius], [self.max_residual], n_jobs=1
-        )
+        base, frame, form = self.base_point, self.frame, self.second_form[np.triu_indices(self.rank)]
+        return QuadraticCharts(base[None], frame[None], form[None], [self.radius], [self.max_residual], n_jobs=1)
 
     def locate(self, points: Any, *, outside: str = "nan") -> Located:
         """Project ``points`` [batch, dim] or [dim] to the chart; ``outside`` as in `Chart.locate`."""
@@ -161,8 +159,7 @@ class QuadraticCharts(ChartList):
             np.ascontiguousarray(each, dtype=np.float64) for each in (base_points, frames, forms, radii)
         )
         far = np.full(len(self.radii), np.inf) if max_residuals is None else max_residuals
-        self.max_residuals = np.asarray(far, dtype=np.float64)
-        self.n_jobs = n_jobs
+        self.max_residuals, self.n_jobs = np.asarray(far, dtype=np.float64), n_jobs
 
     def __len__(self) -> int:
         return len(self.radii)
@@ -184,15 +181,13 @@ class QuadraticCharts(ChartList):
     def from_arrays(cls, arrays: Mapping[str, Any], n_jobs: int | None) -> QuadraticCharts:
         """The inverse of `to_arrays`; raises for arrays that do not fit, since kernels do not check indices."""
         charts = cls(*(arrays[name] for name in _LISTED), n_jobs=n_jobs)
+        *own, far = charts.to_arrays().values()
         count, dim, rank = charts.frames.shape
-        shapes = {"base_points": (count, dim), "forms": (count, rank * (rank + 1) // 2, dim), "radii": (count,)}
-        odd = [name for name, shape in shapes.items() if getattr(charts, name).shape != shape]
-        if odd or count == 0 or charts.max_residuals.shape != (count,):
-            raise ValueError(f"{', '.join(odd) or 'max_residuals'} must fit the frames of the charts")
-        if not all((np.abs(getattr(charts, name)) < LARGEST).all() for name in _LISTED[:4]):
-            raise ValueError(f"all numbers of charts must be below {LARGEST:g}")
-        if not charts.radii.min() > 0.0 or not charts.max_residuals.min() > 0.0:
-            raise ValueError("radii and max_residuals must be positive")
+        shapes = [(count, dim), (count, dim, rank), (count, rank * (rank + 1) // 2, dim), (count,), (count,)]
+        if count == 0 or [one.shape for one in (*own, far)] != shapes:
+            raise ValueError("the arrays of charts must fit each other")
+        if not (charts.radii.min() > 0.0 < far.min() and all((np.abs(one) < LARGEST).all() for one in own)):
+            raise ValueError(f"radii must be positive, and all numbers of charts must be below {LARGEST:g}")
         return charts
 
     @property
@@ -226,8 +221,8 @@ class QuadraticCharts(ChartList):
     def locate(self, points: FloatArray, charts: IntArray, *, outside: str = "nan") -> Located:
         """As `ChartList.locate`; ``outside`` as in `Chart.locate`."""
         outside = as_choice(outside, "outside", ("nan", "nearest"))
-        slopes = np.empty(len(points))
-        coordinates, found, residuals = self.nearest(points, np.arange(len(points)), charts, slopes)
+        rows, slopes = np.arange(len(points)), np.empty(len(points))
+        coordinates, found, residuals = self.nearest(points, rows, charts, slopes)
         status = np.where(slopes <= NOTICEABLE * self.radii[charts], Status.OK, Status.NOT_CONVERGED).astype(np.int8)
         beyond = ~self.inside(coordinates, charts)
         if outside == "nearest" and beyond.any():
@@ -237,8 +232,8 @@ class QuadraticCharts(ChartList):
                 self.radii[own], points[beyond], coordinates[beyond], _spokes(self.rank),
             )  # fmt: skip
         status[beyond | (residuals > self.max_residuals[charts])] = Status.LEFT_SUPPORT
-        bad = (status != Status.OK) & (outside == "nan")
-        coordinates[bad], found[bad], residuals[bad] = np.nan, np.nan, np.nan
+        for part in (coordinates, found, residuals):
+            part[(status != Status.OK) & (outside == "nan")] = np.nan
         return Located(coordinates, found, residuals, status)
 
     def inside(self, coordinates: FloatArray, charts: IntArray) -> BoolArray:

@@ -181,11 +181,7 @@ class LaidOutAtlas(OnDomain):
     def _contains(self, coordinates: FloatArray) -> BoolArray:
         return self.coverage_at(coordinates) > 0.0
 
-    def _points_at(self, coordinates: FloatArray) -> FloatArray:
-        return self.evaluate(coordinates)
-
-    def _jacobians_at(self, coordinates: FloatArray) -> FloatArray:
-        return self.slopes(coordinates)
+    _points_at, _jacobians_at = evaluate, slopes
 
     @cached_property
     def shrinkage(self) -> tuple[int, float]:
@@ -252,8 +248,9 @@ class LaidOutAtlas(OnDomain):
         cls, arrays: Mapping[str, NDArray[Any]], contradiction: float, *, n_jobs: int | None
     ) -> LaidOutAtlas:
         """The inverse of `to_arrays`, with the ``contradiction`` of the atlas."""
+        listed = {"base_points": arrays["bases"], "max_residuals": np.full(len(arrays["radii"]), np.inf)}
+        charts = QuadraticCharts.from_arrays({**arrays, **listed}, n_jobs)
         _check(arrays)
-        charts = QuadraticCharts(*(arrays[name] for name in ("bases", "frames", "forms", "radii")), n_jobs=n_jobs)
         shape = len(charts), len(charts)
         lengths = csr_array(tuple(arrays[x] for x in ("lengths", "length_columns", "length_starts")), shape=shape)
         links = csr_array((np.ones(len(arrays["links"])), arrays["links"], arrays["link_starts"]), shape=shape)
@@ -262,24 +259,23 @@ class LaidOutAtlas(OnDomain):
 
 
 def _check(arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Raise when ``arrays`` are not those of an atlas: the kernels do not check indices."""
+    """Raise when ``arrays`` do not fit the frames of the charts: the kernels do not check indices."""
     count, dim, rank = arrays["frames"].shape
     shapes = {
-        "origins": (count, dim), "bases": (count, dim), "forms": (count, rank * (rank + 1) // 2, dim),
-        "maps": (count, rank, rank), "shifts": (count, rank), "radii": (count,), "link_starts": (count + 1,),
+        "origins": (count, dim), "maps": (count, rank, rank), "shifts": (count, rank), "link_starts": (count + 1,),
         "length_starts": (count + 1,), "lengths": arrays["length_columns"].shape,
     }  # fmt: skip
     odd = [name for name, shape in shapes.items() if arrays[name].shape != shape]
     odd += [name for name in ARRAYS if arrays[name].dtype.kind != ("i" if name in _WHOLE else "f")]
-    if odd or count == 0:
-        raise ValueError(f"{', '.join(odd) or 'frames'} must fit the other arrays of the atlas")
+    if odd:
+        raise ValueError(f"{', '.join(odd)} must fit the other arrays of the atlas")
     for starts, links in (("link_starts", "links"), ("length_starts", "length_columns")):
         if not _within(arrays[starts], arrays[links], count):
             raise ValueError(f"{links} must be numbers of charts")
     if not all((np.abs(arrays[name]) < LARGEST).all() for name in ARRAYS):
         raise ValueError(f"all numbers of an atlas must be below {LARGEST:g}")
-    if arrays["radii"].min() <= 0.0 or not (arrays["lengths"] >= 0.0).all():
-        raise ValueError("radii must be positive, and lengths those between the charts")
+    if not (arrays["lengths"] >= 0.0).all():
+        raise ValueError("lengths must be those between the charts")
 
 
 def _within(starts: IntArray, links: IntArray, count: int) -> bool:

@@ -8,7 +8,7 @@ at time 1; the geodesic from p to exp_p(η) has length √(2H(p, η)).
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -58,21 +58,9 @@ class Geodesics:
         return card("Geodesics", facts, picture=strokes(self.points))
 
     def _without_batch_axis(self) -> Geodesics:
-        assert isinstance(self.status, np.ndarray)
-        assert isinstance(self.reached, np.ndarray)
-        assert isinstance(self.lengths, np.ndarray)
-        assert isinstance(self.n_evaluations, np.ndarray)
-        return Geodesics(
-            points=self.points[0],
-            covectors=self.covectors[0],
-            times=self.times,
-            status=Status(int(self.status[0])),
-            reached=float(self.reached[0]),
-            lengths=float(self.lengths[0]),
-            n_evaluations=int(self.n_evaluations[0]),
-            end_points=self.end_points[0],
-            end_covectors=self.end_covectors[0],
-        )
+        first = {name: getattr(self, name)[0] for name in Geodesics.__slots__ if name != "times"}
+        scalars = {name: value.item() for name, value in first.items() if value.ndim == 0}
+        return replace(self, **first | scalars | {"status": Status(scalars["status"])})
 
 
 def geodesic(
@@ -153,18 +141,11 @@ def geodesic(
             f"covectors must have a direction inside the subspace to be followed for a length; {resting.size} of "
             f"{len(run.speed)} vanish on it (H = 0), first row {resting[0]}. Leave them out, or use times=."
         )
-    moved = run.reached > 0.0
+    lengths = run.reached if by_length else np.where(run.reached > 0.0, run.reached * run.speed, 0.0)
     geodesics = Geodesics(
-        points=run.points,
-        covectors=run.covectors,
-        times=run.times,
-        status=run.status,
-        reached=run.reached,
-        lengths=run.reached if by_length else np.where(moved, run.reached * run.speed, 0.0),
-        n_evaluations=run.n_evaluations,
-        end_points=run.end_points,
-        end_covectors=run.end_covectors,
-    )
+        run.points, run.covectors, run.times, run.status, run.reached, lengths, run.n_evaluations, run.end_points,
+        run.end_covectors,
+    )  # fmt: skip
     return geodesics._without_batch_axis() if start.single else geodesics
 
 

@@ -19,13 +19,13 @@ import numpy as np
 from subbundle._html import card, endings
 from subbundle._types import FloatArray, IntArray, Status, StatusArray
 from subbundle._validation import as_choice, as_integer, as_nonnegative, as_points, as_positive
-from subbundle.bundles.base import Subbundle, completed
+from subbundle.bundles.base import Frame, Subbundle, completed
 from subbundle.bundles.surroundings import surroundings_of
 from subbundle.geodesics._minimise import Search, bfgs, levenberg
 from subbundle.geodesics.geodesic import geodesic
 from subbundle.geodesics.shooting import MOST_EVALUATIONS, Shots, shoot, with_misses
 from subbundle.geodesics.shortest import length_on_ridge, shortest_paths
-from subbundle.geodesics.start import as_pairs, covectors_from_coordinates, defined_frame, frame_at
+from subbundle.geodesics.start import as_pairs, covectors_from_coordinates, defined_frame
 from subbundle.geodesics.tuning import COARSE_TOL, DETOUR, DOUBTFUL
 
 
@@ -136,9 +136,8 @@ def log(
     tol = as_positive(tol, "tol")
     penalty = as_nonnegative(penalty, "penalty", hint="Use 0 for the true logarithm.")
     bases, goals, single = as_pairs(bundle, base_point, targets)
-    frames = frame_at(bundle, bases)
     most = as_integer(max_iterations, "max_iterations", low=1)
-    problem = _Problem(bundle, bases, frames, goals, search, method, penalty, tol, most)
+    problem = _Problem(bundle, bases, goals, search, method, penalty, tol, most)
     return _search(problem, start)[0].without_batch_axis_if(single)
 
 
@@ -147,8 +146,7 @@ def geodesics_with_paths(
 ) -> tuple[Log, list[FloatArray] | None, bool]:
     """`log` from x to y, the nodes of the shortest paths of a bundle learned from data, and whether both are single."""
     bases, goals, single = as_pairs(bundle, x, y)
-    frames = frame_at(bundle, bases)
-    problem = _Problem(bundle, bases, frames, goals, as_choice(search, "search", ("dual", "full")), "lm", 0.0, tol, 50)
+    problem = _Problem(bundle, bases, goals, as_choice(search, "search", ("dual", "full")), "lm", 0.0, tol, 50)
     return *_search(problem, None), single
 
 
@@ -181,34 +179,34 @@ def _search(problem: _Problem, start: Any) -> tuple[Log, list[FloatArray] | None
 
 @dataclass(frozen=True, slots=True)
 class _Problem:
-    """A batch of searches: base points [n, dim], their frames [n, dim, k], targets [n, dim]."""
+    """A batch of searches: base points [n, dim], their frames, targets [n, dim]."""
 
     bundle: Subbundle
     bases: FloatArray
-    frames: FloatArray
     targets: FloatArray
     search: str
     method: str
     penalty: float
     tol: float
     max_iterations: int
+    frame: Frame = field(init=False)
     left: IntArray = field(init=False)  # evaluations of the field left for each
 
     def __post_init__(self) -> None:
         budget = MOST_EVALUATIONS // (10 if self.bundle.is_costly else 1)
         most = budget // (2 if self.method == "bfgs" else 1)
+        object.__setattr__(self, "frame", defined_frame(self.bundle, self.bases))
         object.__setattr__(self, "left", np.full(len(self.bases), most))
 
     @property
     def searched(self) -> FloatArray:
         """Directions of the search [n, m, dim]: the dual frame, and its complement for the full search."""
-        rank = self.frames.shape[2]
-        duals = defined_frame(self.bundle, self.bases).duals
-        dual = [covectors_from_coordinates(self.frames, np.eye(rank)[[i]], duals) for i in range(rank)]
+        rank, vectors = self.bundle.rank, self.frame.vectors
+        dual = [covectors_from_coordinates(vectors, np.eye(rank)[[i]], self.frame.duals) for i in range(rank)]
         directions = np.stack(dual, axis=1)
         if self.search == "dual":
             return directions
-        complement = np.swapaxes(np.linalg.svd(self.frames, full_matrices=True)[0][:, :, rank:], 1, 2)
+        complement = np.swapaxes(np.linalg.svd(vectors, full_matrices=True)[0][:, :, rank:], 1, 2)
         return np.concatenate([directions, complement], axis=1)
 
     def chords(self) -> FloatArray:
@@ -219,7 +217,7 @@ class _Problem:
 
     def given(self, start: Any) -> FloatArray:
         """The caller's own coordinates."""
-        rank = self.frames.shape[2]
+        rank = self.bundle.rank
         coordinates = np.atleast_2d(as_points(start, "start", dim=rank, ndim=None))
         if len(coordinates) not in (1, len(self.bases)):
             raise ValueError(f"start must have one row per target, {len(self.bases)}; got {len(coordinates)}.")
@@ -255,7 +253,7 @@ class _Problem:
         run = levenberg if self.method == "lm" else bfgs
         found = run(
             shoot_rows, start,
-            speeds=self.frames.shape[2], penalty=self.penalty, scale=scale, tol=tol,
+            speeds=self.bundle.rank, penalty=self.penalty, scale=scale, tol=tol,
             max_iterations=self.max_iterations, most=self.left,
         )  # fmt: skip
         if self.method == "bfgs" or self.bundle.is_costly:  # all runs together, where they are expensive
@@ -265,10 +263,10 @@ class _Problem:
     def towards(self, direction: FloatArray, length: FloatArray) -> FloatArray:
         """Unknowns [n, m] of speed ``length`` in the direction of the projections of the vectors [n, dim] to the
         subspace."""
-        duals = defined_frame(self.bundle, self.bases).duals
+        duals = self.frame.vectors if self.frame.duals is None else self.frame.duals
         # On the cut locus of a manifold the direction is undetermined, and any serves as a start.
         direction = np.where(np.isfinite(direction), direction, 0.0)
-        along = np.einsum("ndk,nd->nk", self.frames if duals is None else duals, direction)
+        along = np.einsum("ndk,nd->nk", duals, direction)
         size = np.sqrt(np.einsum("nk,nk->n", along, along))
         lost = size <= 1e-9 * np.maximum(length, self.bundle.length_scale)
         along[lost], size[lost] = np.eye(along.shape[1])[0], 1.0
@@ -279,7 +277,7 @@ class _Problem:
 
 def _record(problem: _Problem, found: Search) -> Log:
     covectors = problem.covectors(found.unknowns)
-    coordinates = found.unknowns[:, : problem.frames.shape[2]].copy()
+    coordinates = found.unknowns[:, : problem.bundle.rank].copy()
     lengths = np.sqrt(np.einsum("nk,nk->n", coordinates, coordinates))
     failed = ~np.isfinite(found.residuals)
     covectors[failed], coordinates[failed], lengths[failed] = np.nan, np.nan, np.nan

@@ -117,11 +117,8 @@ def on_ridge(bundle: LearnedSubbundle, points: FloatArray) -> tuple[FloatArray, 
 def length_on_ridge(bundle: LearnedSubbundle, points: FloatArray) -> float:
     """Length of the projection to the ridge of a curve ``points`` [m, dim]; infinite where it has none."""
     projections, known = on_ridge(bundle, points)
-    return (
-        float(surroundings_of(bundle).distance(projections[:-1], projections[1:]).sum())
-        if known.all()
-        else float("inf")
-    )
+    legs = surroundings_of(bundle).distance(projections[:-1], projections[1:])
+    return float(legs.sum()) if known.all() else float("inf")
 
 
 def joined(bundle: LearnedSubbundle, x: FloatArray, y: FloatArray, *, every: bool = False) -> BoolArray:

@@ -69,15 +69,7 @@ def as_start(bundle: Subbundle, base_point: Any, covectors: Any) -> Start:
     if given.shape[-1] != dim:
         frame = defined_frame(bundle, points)
         given = covectors_from_coordinates(frame.vectors, given, frame.duals)
-    batch = len(given) if len(points) == 1 else len(points)
-    points = np.ascontiguousarray(np.broadcast_to(points, (batch, dim)))
-    given = np.ascontiguousarray(np.broadcast_to(given, (batch, dim)))
-    return Start(points, given, single)
-
-
-def frame_at(bundle: Subbundle, points: FloatArray) -> FloatArray:
-    """Frame vectors [batch, dim, rank] at ``points`` [batch, dim], or an error with the reason why it is undefined."""
-    return defined_frame(bundle, points).vectors
+    return Start(*_together(points, given), single)
 
 
 def defined_frame(bundle: Subbundle, points: FloatArray) -> Frame:
@@ -135,10 +127,13 @@ def as_pairs(bundle: Subbundle, base_point: Any, targets: Any) -> tuple[FloatArr
             "base_point and targets must be single points or 2-D arrays with as many rows as each other; got shapes "
             f"{bases.shape} and {goals.shape}. For all pairs use sb.pairwise_distance, or np.repeat and np.tile."
         )
-    batch = len(goals) if len(bases) == 1 else len(bases)
-    shape = (batch, bundle.ambient_dim)
-    bases, goals = (np.ascontiguousarray(np.broadcast_to(points, shape)) for points in (bases, goals))
-    return bases, goals, single
+    return *_together(bases, goals), single
+
+
+def _together(first: FloatArray, second: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Both [batch, dim]; one may have had a single row."""
+    first, second = (np.ascontiguousarray(part) for part in np.broadcast_arrays(first, second))
+    return first, second
 
 
 def default_count(rank: int) -> int:
