@@ -44,10 +44,12 @@ def fit_message(model: Any) -> str:
         )
     elif 1 < rank < model.axes_.shape[0] and model.alignment_residual_ > EVEN_CONTRADICTION:
         how = "distances along the shape" if model.metric_ == "stress" else "rigid charts"
+        why = "the shape cannot be flattened"
+        if model._tie > 1.0:
+            why = f"the rows scatter about a {rank}-dimensional shape, or have more dimensions (try more n_components)"
         found.append(
-            f"the shape cannot be flattened: the alignment residual of the charts is {model.alignment_residual_:.0%} "
-            f"of their size. Coordinates fit {how}; distortion_ has the distortion at each row, and distance(X) is "
-            "unaffected."
+            f"{why}: the alignment residual of the charts is {model.alignment_residual_:.0%} of their size. "
+            f"Coordinates fit {how}; distortion_ has the distortion at each row, and distance(X) is unaffected."
         )
     if model.n_connected_components_ > 1:
         found.append(
