@@ -70,7 +70,7 @@ def test_principal_components_are_taken_on_evidence_only(monkeypatch):
 @pytest.mark.parametrize("count", [90, 400])
 def test_rows_without_a_shape_are_laid_out_by_their_principal_components(count):
     rows = without_shape(count, 30)
-    with pytest.warns(sb.SubbundleWarning, match="which predict rows better"):
+    with pytest.warns(sb.SubbundleWarning, match="predict rows better than a curved layout"):
         model = sb.AtlasEmbedding(2).fit(rows)
     assert model.metric_ == "linear"
     mean, axes = principal_axes(rows)

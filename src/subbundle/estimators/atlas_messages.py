@@ -25,9 +25,9 @@ def fit_message(model: Any) -> str:
     quality, rank = model.quality_, model.n_components_
     if not has_shape(model) and model.metric_ == "linear":
         found.append(
-            f"the rows show no {rank}-dimensional shape: their coordinates are principal components (PCA), which "
-            "predict rows better than any curved layout. Interpret neighbourhoods with care, or try more n_components; "
-            "UMAP is the better tool for clusters."
+            f"the rows show no {rank}-dimensional shape: their coordinates are principal components (PCA), which keep "
+            "neighbourhoods and predict rows better than a curved layout. Interpret neighbourhoods with care, or try "
+            "more n_components; UMAP is the better tool for clusters."
         )
     elif not has_shape(model):
         found.append(
