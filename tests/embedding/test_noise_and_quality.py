@@ -1,10 +1,10 @@
 """Evidence of noise, reduction, curves and quality against closed forms and independent computations."""
 
-import itertools
 import warnings
 
 import numpy as np
 import pytest
+from scipy.stats import norm, ttest_1samp
 from sklearn.manifold import trustworthiness
 
 import subbundle as sb
@@ -13,6 +13,7 @@ from subbundle.cloud import Cloud
 from subbundle.embedding import table
 from subbundle.embedding.components import above_flat_tail
 from subbundle.embedding.curves import curve_through
+from subbundle.embedding.jackknife import exceeds, normal_score, without_blocks
 from subbundle.embedding.noise import (
     NO_DENOISING,
     Denoising,
@@ -20,8 +21,6 @@ from subbundle.embedding.noise import (
     _with_noise,
     denoise,
     evidence_of_noise,
-    exceeds,
-    without_blocks,
 )  # fmt: skip
 from subbundle.embedding.quality import neighborhoods_kept, prediction_error, quality
 from subbundle.selection.components import principal_components
@@ -190,6 +189,8 @@ def test_the_standard_error_is_that_of_block_means_and_of_ratios_by_the_delta_me
     assert np.sqrt(29.0) * np.std(left_out) == pytest.approx(error, rel=1e-10)
     for away, above in ((0.99, False), (1.01, True)):
         assert exceeds(left_out - left_out.mean() + away * error) is above
+    one_sided = ttest_1samp(means - 0.45, 0.0, alternative="greater").pvalue
+    assert normal_score(values - 0.45) == pytest.approx(norm.isf(one_sided), rel=1e-6)
     other = 5.0 + rng.standard_normal(900)
     ratio = left_out / without_blocks(other, 900)
     linear = (means - ratio.mean() * other.reshape(30, 30).mean(axis=1)) / other.mean()
@@ -204,8 +205,7 @@ def test_where_charts_disagree_the_layout_that_predicts_best_is_taken(monkeypatc
     candidates = [NO_DENOISING, Denoising(1, 18, 1.0, 1.0, 1.0), Denoising(2, 40, 1.0, 1.0, 1.0)]
 
     # No principal components instead.
-    monkeypatch.setattr(table, "least_prediction_error", lambda _, coordinates: next(calls))
-    calls = itertools.cycle([0.0, 1.0])
+    monkeypatch.setattr(table, "normal_score", lambda _: -1.0)
 
     def laid_out(*first):
         monkeypatch.setattr(table, "_denoising", lambda *_: first)

@@ -130,7 +130,7 @@ class TestBadInput:
             assert GeodesicDistance(bandwidth=1.5).fit(points).rank_ == 2
 
     def test_shapeless_clouds_are_reported(self):
-        with pytest.warns(SubbundleWarning, match="could not compare bandwidths on 20 observations"):
+        with pytest.warns(SubbundleWarning, match="could not be compared: at none do most of the 20 distinct"):
             GeodesicDistance(2).fit(np.random.default_rng(0).standard_normal((20, 3)))
 
 

@@ -79,16 +79,17 @@ def non_integrability(bundle: PrincipalSubbundle, points: FloatArray) -> float:
 
 
 def cloud_twist(cloud: Cloud, rank: int, grid: FloatArray, gaps: FloatArray, n_jobs: int | None = None) -> Twist:
-    """The largest `twist` of a cloud over the scales where its subspaces are most distinct: the maxima of the mean
-    ``gaps`` [m] over the ``grid`` [m].
-
-    It is estimated in the components above the noise; where some are left out, gaps are computed again there.
-    """
-    observations = cloud.ordered
-    components = components_above_noise(observations, at_least=rank + 1)
+    """`largest_twist` in the components above the noise; where some are left out, gaps are computed again there."""
+    components = components_above_noise(cloud.ordered, at_least=rank + 1)
     if components.axes.shape[1] < cloud.dim:
-        cloud = Cloud(components.enter(observations))
+        cloud = Cloud(components.enter(cloud.ordered))
         grid, gaps = mean_gaps(cloud, rank, n_jobs)
+    return largest_twist(cloud, rank, grid, gaps, n_jobs)
+
+
+def largest_twist(cloud: Cloud, rank: int, grid: FloatArray, gaps: FloatArray, n_jobs: int | None = None) -> Twist:
+    """The largest `twist` of a cloud over the scales where its subspaces are most distinct: the maxima of the mean
+    ``gaps`` [m] over the ``grid`` [m]."""
     found = [_at_scale(cloud, rank, float(grid[j]), n_jobs) for j in _peaks(gaps)]
     known = [one for one in found if np.isfinite(one.angle)]
     return max(known, key=lambda one: one.angle) if known else _UNKNOWN

@@ -56,7 +56,8 @@ def warnings_of(report: Report, refused: str, shapeless: bool) -> Iterator[str]:
     """Warnings; ``refused`` is why there is no bundle at all, or empty; ``shapeless`` whether the eigenvalue gap is
     weak."""
     by_distance = report.bandwidth_choice is not None and report.bandwidth_choice.method == "neighbour distance"
-    if refused or shapeless or by_distance:
+    nothing = bool(refused) or shapeless or by_distance
+    if nothing:
         yield (
             f"The data shows no shape of dimension {report.rank} that charts or distances could follow: PCA "
             f"({report.rank} components hold {report.variance_flat:.0%} of the variance) or a neighbour layout such as "
@@ -80,11 +81,13 @@ def warnings_of(report: Report, refused: str, shapeless: bool) -> Iterator[str]:
             "observations, so the distance to a few neighbours was taken. A few dozen are too few; else try another "
             "rank, or check for noise wider than the shape."
         )
-    yield from _about_the_shape(report)
+    yield from _about_the_rank(report)
+    # Of a shape that is not there nothing can be said.
+    yield from () if nothing else _about_the_shape(report)
     yield from _about_the_sample(report)
 
 
-def _about_the_shape(report: Report) -> Iterator[str]:
+def _about_the_rank(report: Report) -> Iterator[str]:
     choice = report.rank_choice
     if choice is not None and choice.confidence == 0.0:
         yield (
@@ -96,6 +99,14 @@ def _about_the_shape(report: Report) -> Iterator[str]:
             f"Only {choice.confidence:.0%} of the points have {report.rank} directions: the dimension is uncertain or "
             "varies over the cloud. Compare neighbouring ranks."
         )
+    if np.isfinite(report.gaps).any() and np.nanmax(report.gaps) < FAINT_GAP:
+        yield (
+            f"The eigenvalue gap is weak at every scale (at most {np.nanmax(report.gaps):.2f}): there is no clear "
+            f"subspace of dimension {report.rank}."
+        )
+
+
+def _about_the_shape(report: Report) -> Iterator[str]:
     if report.noise > NOISY * report.bandwidth:
         yield (
             f"The noise, {report.noise:.3g}, is nearly as wide as the bandwidth: sheets closer than "
@@ -111,10 +122,10 @@ def _about_the_shape(report: Report) -> Iterator[str]:
             f"The subspaces are not integrable (non-integrability {report.non_integrability:.2f}): there may be no "
             f"submanifold of dimension {report.rank}. Distances are still defined, charts and surfaces may not be."
         )
-    if np.isfinite(report.gaps).any() and np.nanmax(report.gaps) < FAINT_GAP:
+    if report.outliers > WORTH_NOTING:
         yield (
-            f"The eigenvalue gap is weak at every scale (at most {np.nanmax(report.gaps):.2f}): there is no clear "
-            f"subspace of dimension {report.rank}."
+            f"{report.outliers:.1%} of the observations lie far from the ridge. Leave out those with large "
+            "ridge_project(…).outlier_scores."
         )
 
 
@@ -128,11 +139,6 @@ def _about_the_sample(report: Report) -> Iterator[str]:
         yield (
             f"The density varies {report.density_range:.0f} : 1, with one bandwidth for all of it: sparse regions "
             "will be noisy, dense ones smoother than necessary."
-        )
-    if report.outliers > WORTH_NOTING:
-        yield (
-            f"{report.outliers:.1%} of the observations lie far from the ridge. Leave out those with large "
-            "ridge_project(…).outlier_scores."
         )
     if report.duplicates > WORTH_NOTING:
         yield (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from subbundle.bundles.principal import PrincipalSubbundle
 from subbundle.bundles.ridge_project import Ridge, ridge_project
 from subbundle.cloud import Cloud
 from subbundle.cloud.tuning import BLOCK_DIM
-from subbundle.diagnostics.integrability import cloud_twist
+from subbundle.diagnostics.integrability import cloud_twist, largest_twist
 from subbundle.diagnostics.messages import summary, warnings_of
 from subbundle.diagnostics.outliers import distances_across, outlying
 from subbundle.diagnostics.tuning import WORTH_NOTING
@@ -28,7 +28,7 @@ from subbundle.embedding.quality import ROWS, Quality, quality
 from subbundle.embedding.table import lay_out_table
 from subbundle.geodesics.connected_components import connected_components
 from subbundle.selection.bandwidth import BandwidthChoice, compare_bandwidths, no_shape
-from subbundle.selection.components import principal_components, resolved_components
+from subbundle.selection.components import principal_components
 from subbundle.selection.ladder import affordable_fits, mean_gaps
 from subbundle.selection.rank import RankChoice, choose_rank
 from subbundle.selection.tuning import SAMPLE
@@ -75,7 +75,7 @@ class Report:
         Bandwidth times curvature √Σ|II|², 90 % quantile: above one the curvature is not resolved by the kernel.
     non_integrability : float
         Angle by which horizontal loops fail to close, at the scale where subspaces are most distinct; zero if
-        integrable; see `subbundle.diagnostics.integrability`.
+        integrable, NaN where no shape stands out; see `subbundle.diagnostics.integrability`.
     n_connected_components : int
         Connected components with at least one per cent of the observations each.
     density_range : float
@@ -153,10 +153,6 @@ def diagnose(
 
     Parameters
     ----------
-    points : [N, d]
-    rank : int or "auto"
-    bandwidth : float or "auto"
-        Chosen from the data unless given.
     n_jobs : int, optional
         Threads; all cores unless given.
 
@@ -202,19 +198,14 @@ def _in_components(cloud: Cloud, rank: int) -> tuple[Cloud, float, float]:
     flat = spectrum.first(rank).kept
     if cloud.dim <= BLOCK_DIM:
         return cloud, 1.0, flat
-    components = resolved_components(cloud, rank, most=BLOCK_DIM)
+    components = spectrum.first(min(spectrum.informative(rank), max(BLOCK_DIM, rank + 1)))
     return Cloud(components.enter(cloud.ordered)), components.kept, flat
 
 
 def _report(
-    cloud: Cloud,
-    about: dict[str, Any],
-    rank: int,
-    rank_choice: RankChoice | None,
-    bandwidth: float,
-    choice: BandwidthChoice | None,
-    n_jobs: int | None,
-) -> Report:
+    cloud: Cloud, about: dict[str, Any], rank: int, rank_choice: RankChoice | None, bandwidth: float,
+    choice: BandwidthChoice | None, n_jobs: int | None,
+) -> Report:  # fmt: skip
     """The report at the chosen values."""
     grid, gaps = mean_gaps(cloud, rank, n_jobs)
     seen = dict(_UNKNOWN)
@@ -228,17 +219,19 @@ def _report(
         queries = cloud.at(cloud.sample(min(SAMPLE, 2 * affordable_fits(cloud, rank) + 8))) + cloud.centre
         seen = _on_the_ridge(bundle, queries, ridge_project(bundle, queries))
         sizes = np.bincount(connected_components(bundle).labels) / cloud.n_points
-        shapeless = bool(no_shape(bundle))
+        shapeless = bool(no_shape(bundle) if choice is None else choice.remark)
         seen["n_connected_components"] = max(int(np.count_nonzero(sizes >= WORTH_NOTING)), 1)
-        seen["non_integrability"] = cloud_twist(cloud, rank, grid, gaps, n_jobs).angle
+        if not shapeless:
+            # Among components above the noise there is none to leave out.
+            twist = cloud_twist if cloud.dim == about["dim"] else largest_twist
+            seen["non_integrability"] = twist(cloud, rank, grid, gaps, n_jobs).angle
     distinct = len(np.unique(cloud.ordered, axis=0))
     found = Report(
         n_points=cloud.n_points, rank=rank, rank_choice=rank_choice, bandwidth=bandwidth, bandwidth_choice=choice,
         gap_ladder=grid, gaps=gaps, duplicates=1.0 - distinct / cloud.n_points,
         quality=_layout_quality(cloud, rank, n_jobs), **about, **seen,
     )  # fmt: skip
-    fields = {name: getattr(found, name) for name in Report.__slots__}
-    return Report(**{**fields, "warnings": tuple(warnings_of(found, refused, shapeless))})
+    return replace(found, warnings=tuple(warnings_of(found, refused, shapeless)))
 
 
 def _on_the_ridge(bundle: PrincipalSubbundle, queries: FloatArray, ridge: Ridge) -> dict[str, Any]:

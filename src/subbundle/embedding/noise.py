@@ -24,8 +24,7 @@ errors average out.
 E may grow faster than by noise and h², with bias, and structure that no neighbourhood resolves looks like noise. Where
 the gain is in doubt, the fit of least risk, if that is below E, is the second candidate; `table` compares layouts.
 
-Standard errors are those of the jackknife, without one block of consecutive queries at a time: these are near each
-other and share neighbours. They contain that of s.
+Standard errors are those of the jackknife, and contain that of s.
 
 Neighbourhoods grow to a third of the table. Large ones are thinned out evenly: V is proportional to 1/m.
 """
@@ -33,7 +32,6 @@ Neighbourhoods grow to a third of the table. Large ones are thinned out evenly: 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import isqrt
 
 import numpy as np
 from sklearn.neighbors import NearestNeighbors
@@ -42,6 +40,7 @@ from subbundle._memory import blocks
 from subbundle._types import FloatArray, IntArray, evenly
 from subbundle.embedding import tuning
 from subbundle.embedding.components import onto_principal_components
+from subbundle.embedding.jackknife import exceeds, without_blocks
 from subbundle.local.neighbor_fits import distance_weights, fit_size, fit_to_neighbors
 from subbundle.selection.ladder import clipped
 from subbundle.selection.risk import Estimate, Scale, points_product, risks_over_grid
@@ -127,19 +126,6 @@ def evidence_of_noise(points: FloatArray, masses: FloatArray, rank: int) -> tupl
     least = min(known, key=lambda fits: float(fits.risk.mean()))
     tied = [fits for fits in known if not exceeds(most.gain - fits.gain)]
     return chosen(tied, most.gain), chosen(known, least.total - least.risk)
-
-
-def without_blocks(values: FloatArray, queries: int) -> FloatArray:
-    """Means [b] of ``values`` [splits · queries], each without one of √q blocks of √q consecutive queries."""
-    per_query = values.reshape(-1, queries).mean(axis=0)
-    blocked = np.array_split(per_query, isqrt(queries))
-    return np.array([(per_query.sum() - block.sum()) / (queries - len(block)) for block in blocked])
-
-
-def exceeds(means: FloatArray) -> bool:
-    """Whether a statistic is above zero by more than its standard error, that of the jackknife: ``means`` [b] are its
-    values without each block, and any function of such values."""
-    return bool(np.mean(means) > np.sqrt(len(means) - 1.0) * np.std(means))
 
 
 def denoising_within(points: FloatArray, rank: int, bandwidth: float) -> Denoising:

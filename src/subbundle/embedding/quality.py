@@ -23,7 +23,7 @@ from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 from sklearn.neighbors import NearestNeighbors
 
-from subbundle._types import FloatArray, evenly
+from subbundle._types import FloatArray, IntArray, evenly
 from subbundle.local.neighbor_fits import distance_weights
 from subbundle.local.tuning import PENALTIES
 from subbundle.selection.ladder import clipped
@@ -92,17 +92,20 @@ def quality(points: FloatArray, coordinates: FloatArray, stress: float = float("
 
 def neighborhoods_kept(points: FloatArray, coordinates: FloatArray) -> tuple[float, float]:
     """Trustworthiness and continuity (Venna and Kaski) of ``coordinates`` [n, k] of ``points`` [n, D]."""
+    trustworthiness, continuity = kept_by_row(points, coordinates).mean(axis=1)
+    return float(trustworthiness), float(continuity)
+
+
+def kept_by_row(points: FloatArray, coordinates: FloatArray) -> FloatArray:
+    """The contributions [2, n] of each row to trustworthiness and continuity, which are their means."""
     count = len(points)
     near = min(_NEAR, (count - 1) // 2)
     if near < 1:
-        return 1.0, 1.0
+        return np.ones((2, count))
     ranks = [_ranks(cdist(x, x)) for x in (points, coordinates)]
-    scale = 2.0 / (count * near * (2.0 * count - 3.0 * near - 1.0))
-    kept = []
-    for true, shown in (ranks, ranks[::-1]):
-        intruders = (shown <= near) & (true > near)
-        kept.append(1.0 - scale * float(np.sum((true - near)[intruders])))
-    return kept[0], kept[1]
+    scale = 2.0 / (near * (2.0 * count - 3.0 * near - 1.0))
+    intruders = [np.where((shown <= near) & (true > near), true - near, 0.0) for true, shown in (ranks, ranks[::-1])]
+    return np.asarray(1.0 - scale * np.sum(intruders, axis=2))
 
 
 def _ranks(distances: FloatArray) -> FloatArray:
@@ -118,46 +121,37 @@ def _ranks(distances: FloatArray) -> FloatArray:
 def prediction_error(points: FloatArray, positions: FloatArray, *, robust: bool = False) -> float:
     """Fraction of the variance of ``points`` [n, D] that ``positions`` [n, k] do not predict, each left out; if
     ``robust`` of squares clipped at their 98 % quantile."""
-    return _unpredicted(points, positions, _fewest(positions), robust)
-
-
-def least_prediction_error(points: FloatArray, positions: FloatArray) -> float:
-    """The least prediction error over fits of twice as many neighbours each, from 2k + 4 to all rows."""
-    sizes = [_fewest(positions)]
-    while 0 < sizes[-1] < len(points) - 1:
-        sizes.append(min(2 * sizes[-1], len(points) - 1))
-    return min(_unpredicted(points, positions, size, False) for size in sizes)
-
-
-def _fewest(positions: FloatArray) -> int:
-    """Neighbours in the smallest fit."""
-    return int(min(2 * positions.shape[1] + 4, len(positions) - 2))
-
-
-def _unpredicted(points: FloatArray, positions: FloatArray, size: int, robust: bool) -> float:
-    """The prediction error of fits over ``size`` neighbours; over all rows their weights are equal."""
     count, rank = positions.shape
+    size = min(fewest_in_fit(rank), count - 2)
     if size < 1:
         return 1.0
     distances, near = NearestNeighbors(n_neighbors=size).fit(positions).kneighbors()
-    reach = distances[:, -1:] + 1e-300
-    ones = np.ones_like(distances)
-    weights = ones if size == count - 1 else distance_weights(distances, ones)
-    steps = (positions[near] - positions[:, None]) / reach[:, :, None]
-    features = np.concatenate([np.ones((count, size, 1)), steps], axis=2)
-    weighted = (features * weights[:, :, None]).transpose(0, 2, 1)
-    # The least of the penalties regularises slopes to zero: nearest rows on a line determine none across it.
-    held = np.diag([0.0] + [PENALTIES[0]] * rank) + 1e-12 * np.eye(rank + 1)
-    gram = weighted @ features + held
-    # Only the constant of the fit is needed.
-    loads = np.linalg.solve(gram, np.broadcast_to(np.eye(rank + 1)[:, :1], (count, rank + 1, 1)))
-    loads = np.einsum("bfm,bfo->bm", weighted, loads)
     total = np.sum((points - points.mean(axis=0)) ** 2, axis=1)
-    smoother = csr_array((loads.ravel(), near.ravel(), np.arange(0, near.size + 1, size)), shape=(count, count))
-    errors = np.sum((points - smoother @ points) ** 2, axis=1)
+    errors = np.sum((points - smoother(positions[near] - positions[:, None], distances, near, count) @ points) ** 2, 1)
     # Positions that coincide except for rounding, with a far outlier, have no finite fit.
     if not np.isfinite(errors).all():
         return 1.0
     # In a report a few outliers, with more variance than all other rows together, must not decide.
     errors, total = (clipped(errors), clipped(total)) if robust else (errors, total)
     return float(errors.sum() / max(float(total.sum()), 1e-300))
+
+
+def fewest_in_fit(rank: int) -> int:
+    """Neighbours in the smallest local linear fit on coordinates."""
+    return 2 * rank + 4
+
+
+def smoother(steps: FloatArray, distances: FloatArray, near: IntArray, count: int) -> csr_array:
+    """The matrix [q, ``count``] from rows to the constants of local linear fits at q places: over the rows ``near``
+    [q, m], which lie at the ``distances`` [q, m] and ``steps`` [q, m, k], with weights that fall off to the farthest.
+    """
+    size, rank = steps.shape[1:]
+    weights = distance_weights(distances, np.ones_like(distances))
+    features = np.concatenate([np.ones((*near.shape, 1)), steps / (distances.max(axis=1) + 1e-300)[:, None, None]], 2)
+    weighted = (features * weights[:, :, None]).transpose(0, 2, 1)
+    # The least of the penalties regularises slopes to zero: nearest rows on a line determine none across it.
+    held = np.diag([0.0] + [PENALTIES[0]] * rank) + 1e-12 * np.eye(rank + 1)
+    # Only the constant of the fit is needed.
+    first = np.broadcast_to(np.eye(rank + 1)[:, :1], (len(near), rank + 1, 1))
+    loads = np.einsum("bfm,bfo->bm", weighted, np.linalg.solve(weighted @ features + held, first))
+    return csr_array((loads.ravel(), near.ravel(), np.arange(0, near.size + 1, size)), shape=(len(near), count))

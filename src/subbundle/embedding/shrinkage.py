@@ -1,14 +1,14 @@
-"""How far an inverse is drawn towards the mean of the rows nearby.
+"""How far an inverse is drawn towards the local mean of the rows nearby.
 
 Charts pass through their rows. On data that is mostly not of the dimension, their points f(z) at coordinates z have the
-noise of single rows, and errors of twice its variance, where the mean m(z) of the rows near z has little more than the
-variance. The inverse is therefore
+noise of single rows, and errors of twice its variance, where the local linear regression m(z) of the rows near z on
+their coordinates has little more than the variance. The inverse is therefore
 
     x = m(z) + λ (f(z) − m(z)),        λ = Σ ⟨x_i − m, f − m⟩ / Σ |f − m|²,
 
 the regression over rows x_i that are left out, a fifth at a time, with f and m at their coordinates. The number of rows
-in the mean is that of the least error. λ is one unless it is below one by its standard error: charts that predict rows
-are not changed.
+in the regression is that of the least error. λ is one unless it is below one by its standard error: charts that predict
+rows are not changed.
 """
 
 from __future__ import annotations
@@ -16,13 +16,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.sparse import csr_array
 from scipy.spatial import cKDTree
 
 from subbundle._memory import blocks
 from subbundle._types import FloatArray, evenly
-from subbundle.embedding.noise import exceeds, without_blocks
-from subbundle.local.neighbor_fits import distance_weights
+from subbundle.embedding.jackknife import exceeds, without_blocks
+from subbundle.embedding.quality import fewest_in_fit, smoother
 from subbundle.selection.tuning import FOLDS, PLACES
 
 if TYPE_CHECKING:
@@ -34,7 +33,7 @@ def shrinkage(layout: LaidOutAtlas) -> tuple[int, float]:
     origins = layout.atlas.origins
     some = evenly(len(origins), PLACES)
     rows, folds = origins[some], -(-FOLDS * len(some) // len(origins))
-    most, sizes = len(origins) - -(-len(some) // folds), [layout.rank + 2]
+    most, sizes = len(origins) - -(-len(some) // folds), [fewest_in_fit(layout.rank)]
     if most < sizes[0]:
         return most, 1.0
     while 2 * sizes[-1] <= most:
@@ -54,14 +53,12 @@ def shrinkage(layout: LaidOutAtlas) -> tuple[int, float]:
 
 
 def local_means(places: FloatArray, rows: FloatArray, coordinates: FloatArray, size: int) -> FloatArray:
-    """Means [q, D] of the ``size`` of ``rows`` [n, D] whose ``places`` [n, k] are nearest to ``coordinates`` [q, k],
-    with weights that fall off to the farthest."""
+    """Regressions [q, D] at ``coordinates`` [q, k] of the ``size`` of ``rows`` [n, D] whose ``places`` [n, k] are
+    nearest, locally linear."""
     search, found = cKDTree(places), np.empty((len(coordinates), rows.shape[1]))
-    for some in blocks(len(coordinates), size):
+    for some in blocks(len(coordinates), size * (places.shape[1] + 1)):
         distances, near = search.query(coordinates[some], k=np.arange(1, size + 1))
         # The tree returns its size where the square of a distance overflows.
         near = np.minimum(near, len(rows) - 1)
-        weights = distance_weights(distances, np.ones_like(distances))
-        starts = np.arange(0, near.size + 1, size)
-        found[some] = csr_array((weights.ravel(), near.ravel(), starts), shape=(len(near), len(rows))) @ rows
+        found[some] = smoother(places[near] - coordinates[some][:, None], distances, near, len(rows)) @ rows
     return found

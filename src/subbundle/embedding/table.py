@@ -8,11 +8,15 @@
 
 What 1 attributes to noise may be dimensions beyond k, or structure finer than all neighbourhoods. Where charts disagree
 the fits of largest gain, those of least risk and the unchanged rows are laid out, and what predicts the rows best is
-used.
+used; or principal components, where there is evidence that they are better. Two figures of each row are compared: its
+neighbourhood kept (trustworthiness and continuity), and its squared distance from what coordinates map back to when the
+row was left out of the fit. The mean difference in each, over its standard error, is a t statistic; as normal scores
+z₁, z₂ they are combined to (z₁ + z₂)/√2 (Stouffer), which must exceed one.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -23,17 +27,20 @@ from subbundle._types import FloatArray, IntArray, evenly
 from subbundle.atlas.atlas_distance import AtlasDistance
 from subbundle.atlas.linked_atlas import LinkedAtlas
 from subbundle.charts.quadratic_chart import QuadraticCharts
+from subbundle.embedding.components import onto_principal_components
 from subbundle.embedding.curves import curve_through
+from subbundle.embedding.jackknife import normal_score
 from subbundle.embedding.laid_out_atlas import LaidOutAtlas
 from subbundle.embedding.node_layout import NodeLayout, lay_out_nodes, stretched_maps
 from subbundle.embedding.noise import NO_DENOISING, Denoising, denoise, denoising_within, evidence_of_noise, linear
-from subbundle.embedding.quality import ROWS, least_prediction_error, prediction_error
+from subbundle.embedding.quality import ROWS, kept_by_row, prediction_error
 from subbundle.embedding.rigid_layout import ChartMembers
 from subbundle.embedding.tuning import CHART_REACH, MOST_NODES, NODES_PER_FIT
 from subbundle.graph.neighbor_graph import graph_of
 from subbundle.graph.neighborhoods import frame_size, nearest_rows, neighborhoods
 from subbundle.local.frames import leading_directions
 from subbundle.local.model import partial_model
+from subbundle.selection.tuning import FOLDS, PLACES
 
 # Gap between two components, as a fraction of the width of the largest.
 _GAP = 0.15
@@ -67,48 +74,20 @@ class TableLayout:
     n_neighbors: int
     cut: float
 
-    @property
-    def is_linear(self) -> bool:
-        """Whether the coordinates are principal components."""
-        return self.denoising.is_linear
-
     def coordinates(self, rows: FloatArray) -> FloatArray:
         """Coordinates [n, k] of ``rows`` [n, D]."""
         return self.atlas.locate(rows).coordinates
 
 
 def lay_out_table(
-    rows: FloatArray,
-    weights: FloatArray,
-    rank: int,
-    *,
-    metric: str,
-    n_neighbors: int | None,
-    bandwidth: float | str | None,
-    n_jobs: int | None,
-) -> TableLayout:
+    rows: FloatArray, weights: FloatArray, rank: int, *, metric: str, n_neighbors: int | None,
+    bandwidth: float | str | None, n_jobs: int | None,
+) -> TableLayout:  # fmt: skip
     """Lay out distinct ``rows`` [n, D] with ``weights`` [n], in an order that does not depend on that of the input."""
     hows = _denoising(rows, weights, rank, bandwidth)
 
-    def laid_out(how: Denoising) -> TableLayout:
-        n_nodes = min(len(rows), MOST_NODES)
-        if how.n_neighbors:
-            n_nodes = min(n_nodes, max(-(-NODES_PER_FIT * len(rows) // how.n_neighbors), 4 * NODES_PER_FIT))
-        kept = evenly(len(rows), n_nodes)
-        nodes = denoise(rows, weights, rows[kept], rank, how)
-        if how.is_linear:
-            apart = _distinct(nodes)
-            kept, nodes = kept[apart], nodes[apart]
-        chosen = rows[kept]
-        # Fits to many rows have equal weights.
-        own = np.ones(len(kept)) if how.n_neighbors else weights[kept]
-        labels = _components(nodes, rank)
-        found = [
-            _laid_out(nodes[labels == label], own[labels == label], rank, how.n_neighbors > 0, metric, n_neighbors)
-            for label in range(int(labels.max()) + 1)
-        ]
-        order = np.argsort(labels, kind="stable")
-        return _to_scale(_assembled(chosen[order], nodes[order], found, how, n_jobs))
+    def laid_out(how: Denoising, which: IntArray | slice = slice(None)) -> TableLayout:
+        return _laid_out_by(how, rows[which], weights[which], rank, metric, n_neighbors, n_jobs)
 
     layout = laid_out(hows[0])
     # Layouts along a curve have no residual.
@@ -118,9 +97,59 @@ def lay_out_table(
         curved = [layout, *map(laid_out, hows[1:])]
         layout = min(curved, key=lambda one: prediction_error(some, one.coordinates(some)))
         if isinstance(bandwidth, str):
-            both = layout, laid_out(linear(len(rows)))
-            layout = min(both, key=lambda one: least_prediction_error(some, one.coordinates(some)))
+            flat, how = laid_out(linear(len(rows))), layout.denoising
+            kept = [kept_by_row(some, one.coordinates(some)).sum(axis=0) for one in (flat, layout)]
+            score = normal_score(kept[0] - kept[1])
+            # The second figure takes some more layouts: only where three standard errors of it could decide.
+            if abs(score - np.sqrt(2.0)) < 3.0:
+                score += normal_score(held_out_differences(rows, weights, rank, lambda left: laid_out(how, left)))
+            if score > np.sqrt(2.0):
+                layout = flat
     return layout
+
+
+def held_out_differences(
+    rows: FloatArray, weights: FloatArray, rank: int, laid_out: Callable[[IntArray], TableLayout]
+) -> FloatArray:
+    """Squared errors [q] of rows mapped to coordinates and back by a curved layout, less those by principal components.
+
+    Both are of the other ``rows`` [n, D] with ``weights`` [n]: at most a fifth is left out at a time.
+    """
+    some = evenly(len(rows), PLACES)
+    folds = -(-FOLDS * len(some) // len(rows))
+    differences = np.empty(len(some))
+    for held in (slice(fold, None, folds) for fold in range(folds)):
+        left, out = np.setdiff1d(np.arange(len(rows)), some[held]), rows[some[held]]
+        layout = laid_out(left)
+        curved = layout.atlas.points_at(layout.coordinates(out))[0]
+        flat = onto_principal_components(rows[left], weights[left], out, rank)
+        differences[held] = np.sum((out - curved) ** 2 - (out - flat) ** 2, axis=1)
+    return differences
+
+
+def _laid_out_by(
+    how: Denoising, rows: FloatArray, weights: FloatArray, rank: int, metric: str, n_neighbors: int | None,
+    n_jobs: int | None,
+) -> TableLayout:  # fmt: skip
+    """The layout of ``rows`` [n, D] with ``weights`` [n] after the fits ``how``."""
+    n_nodes = min(len(rows), MOST_NODES)
+    if how.n_neighbors:
+        n_nodes = min(n_nodes, max(-(-NODES_PER_FIT * len(rows) // how.n_neighbors), 4 * NODES_PER_FIT))
+    kept = evenly(len(rows), n_nodes)
+    nodes = denoise(rows, weights, rows[kept], rank, how)
+    if how.is_linear:
+        apart = _distinct(nodes)
+        kept, nodes = kept[apart], nodes[apart]
+    chosen = rows[kept]
+    # Fits to many rows have equal weights.
+    own = np.ones(len(kept)) if how.n_neighbors else weights[kept]
+    labels = _components(nodes, rank)
+    found = [
+        _laid_out(nodes[labels == label], own[labels == label], rank, how.n_neighbors > 0, metric, n_neighbors)
+        for label in range(int(labels.max()) + 1)
+    ]
+    order = np.argsort(labels, kind="stable")
+    return _to_scale(_assembled(chosen[order], nodes[order], found, how, n_jobs))
 
 
 def _denoising(
@@ -177,11 +206,7 @@ def _one_chart(nodes: FloatArray, rank: int) -> NodeLayout:
 
 
 def _assembled(
-    origins: FloatArray,
-    nodes: FloatArray,
-    found: list[NodeLayout],
-    how: Denoising,
-    n_jobs: int | None,
+    origins: FloatArray, nodes: FloatArray, found: list[NodeLayout], how: Denoising, n_jobs: int | None
 ) -> TableLayout:
     """One atlas from the layouts of the components, nodes in their order."""
     radii = [_radii(one) for one in found]

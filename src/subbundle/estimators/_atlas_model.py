@@ -166,7 +166,7 @@ def set_learned(model: Any, learned: Learned) -> None:
     model.bandwidth_ = layout.denoising.bandwidth
     model.alignment_residual_, model.cut_ = layout.residual, layout.cut
     model.metric_ = "rigid" if layout.distance_weight < 1.0 else "stress"
-    if layout.is_linear:
+    if layout.denoising.is_linear:
         model.metric_ = "linear"
     model.n_connected_components_ = int(layout.atlas.atlas.labels.max()) + 1
 

@@ -24,7 +24,7 @@ from subbundle.charts.chart import Chart
 from subbundle.charts.tuning import MOST_GEODESICS
 from subbundle.cloud import Cloud
 from subbundle.estimators._input import check_rank
-from subbundle.estimators._prepare import Prepared, fallback_remark, narrower, onto_ridge, prepare
+from subbundle.estimators._prepare import Prepared, narrower, onto_ridge, prepare
 from subbundle.estimators.tuning import COMPONENTS_OF_ALL, LEAST_OF_GEODESICS
 from subbundle.geodesics.start import default_count
 from subbundle.local.reach import neighbour_distances
@@ -95,7 +95,7 @@ def _bandwidth(rows: FloatArray, rank: int, space: Space, bandwidth: Any, n_jobs
         # The subspaces are the tangent spaces for every bandwidth, which only determines the support.
         return float(np.median(neighbour_distances(flat, flat, rank))), ""
     choice = compare_bandwidths(flat, rank, n_jobs=n_jobs)
-    return choice.bandwidth, fallback_remark(choice, len(rows), rank)
+    return choice.bandwidth, choice.fallback
 
 
 def checked_rows(estimator: Any, X: Any, space: Space | None, **settings: Any) -> FloatArray:

@@ -24,7 +24,7 @@ from subbundle.bundles.surroundings import surrounding_dim
 from subbundle.charts.tuning import RESIDUAL_DEVIATIONS, TOL
 from subbundle.cloud import Cloud
 from subbundle.estimators import tuning
-from subbundle.selection.bandwidth import BandwidthChoice, compare_bandwidths
+from subbundle.selection.bandwidth import compare_bandwidths
 from subbundle.selection.components import Components, Spectrum, chosen_components, steps_kept
 from subbundle.selection.local_bandwidth import choose_local_bandwidth
 
@@ -149,15 +149,4 @@ def _bandwidth(
         found = choose_local_bandwidth(cloud, rank, purpose=purpose, n_jobs=n_jobs)
         return (float(found.bandwidth.values[0]) if found.method == "one bandwidth" else found.bandwidth), ""
     choice = compare_bandwidths(cloud, rank, purpose=purpose, n_jobs=n_jobs)
-    return choice.bandwidth, fallback_remark(choice, cloud.n_points, rank)
-
-
-def fallback_remark(choice: BandwidthChoice, n_points: int, rank: int) -> str:
-    """A remark where bandwidths could not be compared; empty otherwise."""
-    if choice.method != "neighbour distance":
-        return ""
-    return (
-        f"bandwidth='auto' could not compare bandwidths on {n_points} observations (too few, or no shape of "
-        f"dimension {rank}) and used the distance to a few neighbours, {choice.bandwidth:.3g}. Check the "
-        "result, or pass a bandwidth."
-    )
+    return choice.bandwidth, choice.fallback

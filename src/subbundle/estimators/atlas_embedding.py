@@ -105,7 +105,7 @@ class AtlasEmbedding(GivesCoordinates, BaseEstimator):
         Inconsistency of the charts, relative to their size: below 0.01 for a shape that can be flattened.
     metric_ : str
         ``"rigid"`` or ``"stress"``: what had more weight, charts or distances along the shape. ``"linear"``: the rows
-        show no shape, and their principal components predict them better than any curved layout.
+        show no shape, and their principal components keep neighbourhoods and predict rows better than a curved layout.
     cut_ : float
         Fraction of the edges between charts that were cut because the shape is closed.
     bandwidth_, n_denoising_neighbors_ : float, int

@@ -25,9 +25,9 @@ def fit_message(model: Any) -> str:
     quality, rank = model.quality_, model.n_components_
     if not has_shape(model) and model.metric_ == "linear":
         found.append(
-            f"the rows show no {rank}-dimensional shape: their coordinates are principal components (PCA), which "
-            "predict rows better than any curved layout. Interpret neighbourhoods with care, or try more n_components; "
-            "UMAP is the better tool for clusters."
+            f"the rows show no {rank}-dimensional shape: their coordinates are principal components (PCA), which keep "
+            "neighbourhoods and predict rows better than a curved layout. Interpret neighbourhoods with care, or try "
+            "more n_components; UMAP is the better tool for clusters."
         )
     elif not has_shape(model):
         found.append(
@@ -44,10 +44,12 @@ def fit_message(model: Any) -> str:
         )
     elif 1 < rank < model.axes_.shape[0] and model.alignment_residual_ > EVEN_CONTRADICTION:
         how = "distances along the shape" if model.metric_ == "stress" else "rigid charts"
+        why = "the shape cannot be flattened"
+        if model._tie > 1.0:
+            why = f"the rows scatter about a {rank}-dimensional shape, or have more dimensions (try more n_components)"
         found.append(
-            f"the shape cannot be flattened: the alignment residual of the charts is {model.alignment_residual_:.0%} "
-            f"of their size. Coordinates fit {how}; distortion_ has the distortion at each row, and distance(X) is "
-            "unaffected."
+            f"{why}: the alignment residual of the charts is {model.alignment_residual_:.0%} of their size. "
+            f"Coordinates fit {how}; distortion_ has the distortion at each row, and distance(X) is unaffected."
         )
     if model.n_connected_components_ > 1:
         found.append(

@@ -68,18 +68,18 @@ class BandwidthChoice:
     flatness: float = float("nan")
     remark: str = ""
 
+    @property
+    def fallback(self) -> str:
+        """``remark`` where bandwidths could not be compared; empty otherwise."""
+        return self.remark if self.method == "neighbour distance" else ""
+
     def _repr_html_(self) -> str:
         facts = [("bandwidth", self.bandwidth), ("error to expect", self.error), ("as good within", self.flatness)]
         return card("BandwidthChoice", [*facts, ("method", self.method)], notes=[self.remark] if self.remark else [])
 
 
 def choose_bandwidth(
-    points: FloatArray | Cloud,
-    rank: int,
-    *,
-    method: str = "risk",
-    purpose: str = "ridge",
-    n_jobs: int | None = None,
+    points: FloatArray | Cloud, rank: int, *, method: str = "risk", purpose: str = "ridge", n_jobs: int | None = None
 ) -> BandwidthChoice:
     """Choose a bandwidth for a subbundle of the given ``rank`` on ``points`` [N, d].
 
@@ -111,12 +111,7 @@ def choose_bandwidth(
 
 
 def compare_bandwidths(
-    points: FloatArray | Cloud,
-    rank: int,
-    *,
-    method: str = "risk",
-    purpose: str = "ridge",
-    n_jobs: int | None = None,
+    points: FloatArray | Cloud, rank: int, *, method: str = "risk", purpose: str = "ridge", n_jobs: int | None = None
 ) -> BandwidthChoice:
     """`choose_bandwidth` without the warning; callers issue ``remark``."""
     cloud = points if isinstance(points, Cloud) else Cloud(points)
@@ -139,11 +134,7 @@ def compare_bandwidths(
 
 
 def bandwidth_around(
-    queries: FloatArray,
-    observations: FloatArray,
-    rank: int,
-    n_points: float,
-    widest: float,
+    queries: FloatArray, observations: FloatArray, rank: int, n_points: float, widest: float
 ) -> BandwidthChoice:
     """The bandwidth of the ridge of least risk at ``queries`` [q, d], for clouds too large to be read as a whole.
 

@@ -168,12 +168,6 @@ def components_above_noise(points: FloatArray, *, at_least: int) -> Components:
     return found.first(max(found.above_noise(), at_least))
 
 
-def resolved_components(points: FloatArray | Cloud, rank: int, *, most: int) -> Components:
-    """The components above the noise floor that distinguish neighbours, up to ``most`` and at least k + 1."""
-    found = principal_components(points)
-    return found.first(min(found.informative(rank), max(most, rank + 1)))
-
-
 def steps_kept(points: FloatArray, components: Components, rank: int) -> float:
     """Fraction of the squared distances of some rows of ``points`` [N, d] to their k + 2 nearest that the components
     keep: lengths along a shape are sums of such steps."""
