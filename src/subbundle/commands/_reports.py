@@ -67,7 +67,7 @@ def _of_atlas(model: Any, found: Mapping[str, Any]) -> _Facts:
     count, message = model.n_denoising_neighbors_, translated(fit_message(model))
     reason = "least estimated error" if count else "rows as they are have the least estimated error"
     if model.metric_ == "linear":
-        reason = "all: principal components predict rows better than any curved layout"
+        reason = "all: principal components keep neighbourhoods and predict rows better"
     choices = [
         Choice("chart size", f"{model.n_neighbors_} neighbours each", why),
         Choice("rows averaged over", str(count), reason if model.bandwidth == "auto" else "given"),
