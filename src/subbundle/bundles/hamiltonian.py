@@ -44,8 +44,8 @@ def field_batch(tree, settings, cases, points, covectors, velocity, force, statu
     """Write P η and −∂H/∂p for ``points``, ``covectors`` [batch, d]; ``status`` [batch] codes, rows as they are where
     not 0.
 
-    ``settings`` are `Settings.numbers`; ``cases`` (see `local.settings`) is COMMON in three dimensions with a compact
-    kernel, one bandwidth and one pass, else ALL.
+    ``settings`` are `Settings.numbers`; ``cases`` (see `local.settings`) is COMMON in three dimensions with one
+    bandwidth and one pass, else ALL.
     """
     dim = points.shape[1]
     found, near = np.empty(tree[0].shape[0], np.int64), np.empty((dim + 2, 0))

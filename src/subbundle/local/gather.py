@@ -33,7 +33,7 @@ def ball(tree, point, bandwidth, kernel, reach, apart, slopes, cases, found, nea
     slopes : True or None
         Whether to write ψ_n = −2 v_n φ′_n too; see `slope_row`.
     cases : COMMON or ALL
-        COMMON in three dimensions with a compact kernel.
+        COMMON in three dimensions.
     found : [leaves] int64
         Scratch.
     near : [d + 1, capacity], or [d + 2, capacity] with ``slopes``
@@ -53,20 +53,21 @@ def ball(tree, point, bandwidth, kernel, reach, apart, slopes, cases, found, nea
         leaves = leaves_within(boxes, corners, blocks.shape[0], point, (shift + reach) * area, found)
         near = _with_capacity(near, leaves)
         count, sums = leaves * LEAF, zeros3()
-        if cases is COMMON or (point.size == 3 and kernel != GAUSSIAN):
-            peak, squares, sums = _weighed3(
-                blocks, weights, found, leaves, point, 1.0 / area, shift, kernel, reach, apart, slopes, None, near
-            )
-        elif point.size == 3:
-            peak, squares, sums = _weighed3(
-                blocks, weights, found, leaves, point, 1.0 / area, shift, kernel, reach, apart, slopes, ALL, near
-            )
+        if cases is COMMON or point.size == 3:
+            if kernel != GAUSSIAN:
+                peak, squares, sums = _weighed3(
+                    blocks, weights, found, leaves, point, 1.0 / area, shift, kernel, reach, apart, slopes, None, near
+                )
+            else:
+                peak, squares, sums = _weighed3(
+                    blocks, weights, found, leaves, point, 1.0 / area, shift, kernel, reach, apart, slopes, ALL, near
+                )
         else:
             count, peak, squares = _weighed(
                 blocks, weights, found, leaves, point, 1.0 / area, shift, kernel, reach, apart, slopes, near
             )
         # On the data a weight exceeds FAINT, and no search for the nearest observation is needed.
-        if cases is COMMON or kernel != GAUSSIAN or searched or peak > FAINT:
+        if kernel != GAUSSIAN or searched or peak > FAINT:
             return near, count, shift, squares, sums
         shift, searched = nearest_sq(blocks, boxes, n_points, point, apart) / area, True
         if not shift < TOO_FAR:

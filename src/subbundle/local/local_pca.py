@@ -77,7 +77,7 @@ def local_pca_rows(tree, settings, own_widths, apart, cases, points, basis, valu
     apart : float
         As in `ball`, for the mean and the mass.
     cases : COMMON or ALL
-        COMMON in three dimensions with a compact kernel, one bandwidth and one pass.
+        COMMON in three dimensions with one bandwidth and one pass.
     basis, values, means, numbers, status : [batch, d, d], [batch, d], [batch, d], [batch, COLUMNS], [batch]
         As `Output` makes them. Rows without neighbours stay as they are.
     """

@@ -19,7 +19,7 @@ from subbundle._parallel import resolve_jobs, run_rows
 from subbundle._types import FloatArray, IntArray, Status, StatusArray
 from subbundle.cloud import Cloud
 from subbundle.cloud.tuning import BLOCK_DIM
-from subbundle.kernels import CODES, GAUSSIAN, reach_of, tail
+from subbundle.kernels import CODES, reach_of, tail
 from subbundle.local import deviations as of
 from subbundle.local.frames import completed
 from subbundle.local.local_pca import local_pca
@@ -237,8 +237,7 @@ def back_end(
 ) -> Callable[[int, int], None]:
     """The iteration of the rows from i to j of ``out``: compiled, or above `BLOCK_DIM` dimensions with BLAS."""
     many = None if cloud.dim <= BLOCK_DIM else ManyDimensions(cloud, widths, plan)
-    surface = cloud.dim == 3 and plan.rank == 2 and plan.kernel != GAUSSIAN
-    cases = COMMON if surface and not len(widths[2]) else ALL
+    cases = COMMON if (cloud.dim, plan.rank) == (3, 2) and not len(widths[2]) else ALL
 
     def work(i: int, j: int) -> None:
         if many is None:

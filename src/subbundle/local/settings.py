@@ -18,13 +18,12 @@ import numpy as np
 from subbundle._compiled import kernel
 from subbundle._numbers import SINGULAR
 from subbundle._types import FloatArray, Status
-from subbundle.kernels import GAUSSIAN
 
 # What `width_at` reads: a, typical log mass, landmarks [m, d], logs [m, 2], 1/h².
 Widths = tuple[float, float, FloatArray, FloatArray, float]
 
-# What a kernel is compiled for, its argument ``cases``: the COMMON one, R³ with a compact kernel and one bandwidth (and
-# rank 2, where a quadric is fitted), or ALL. Numba drops a branch on an argument that is None before it compiles, and
+# What a kernel is compiled for, its argument ``cases``: the COMMON one, R³ with one bandwidth (and rank 2, where a
+# quadric is fitted), or ALL. Numba drops a branch on an argument that is None before it compiles, and
 # that halves the time of a first call; hence the values.
 COMMON, ALL = None, True
 Cases = bool | None
@@ -69,9 +68,8 @@ class Settings:
         return self.widths, self.kernel, self.reach, self.centering, self.rank, self.log_share, self.min_gap
 
     def cases(self, dim: int) -> Cases:
-        """COMMON in three dimensions with a compact kernel, one bandwidth and one pass, else ALL."""
-        compact = dim == 3 and self.kernel != GAUSSIAN
-        return COMMON if compact and not len(self.widths[2]) and self.centering != RECENTRED else ALL
+        """COMMON in three dimensions with one bandwidth and one pass, else ALL."""
+        return COMMON if dim == 3 and not len(self.widths[2]) and self.centering != RECENTRED else ALL
 
     @property
     def bandwidth(self) -> float:

@@ -64,7 +64,7 @@ def iterate_rows(
     plan : tuple
         `Plan.numbers`. Without steps the model is that of the point itself.
     cases : COMMON or ALL
-        COMMON for a surface in R³ with a compact kernel and no landmarks.
+        COMMON for a surface in R³ without landmarks.
     with_errors : True or None
         Whether to write the sums for the standard errors.
     factors : [m], or None for none

@@ -48,6 +48,10 @@ class LocalFit:
     second_form: FloatArray
     n_effective: FloatArray
 
+    def take(self, rows: IntArray) -> LocalFit:
+        """The fits at ``rows``."""
+        return LocalFit(*(getattr(self, part.name)[rows] for part in fields(self)))
+
 
 @dataclass(frozen=True, slots=True)
 class QuadricFit:

@@ -102,7 +102,21 @@ def neighbour_votes(seeds: Seeds, cell: float) -> tuple[IntArray, FloatArray]:
         -(lean**2 + lean_too**2) / tuning.VOTE_LEAN
     )
     weight *= seeds.reliability[pairs[:, 0]] * seeds.reliability[pairs[:, 1]]
-    return pairs, np.sign(agreement) * weight
+    across, opposite = _across_walls(seeds, cell)
+    return np.concatenate([pairs, across]), np.concatenate([np.sign(agreement) * weight, opposite])
+
+
+def _across_walls(seeds: Seeds, cell: float) -> tuple[IntArray, FloatArray]:
+    """Pairs [m, 2] of seeds on the two sides of walls that one window holds, and their votes [m], for outside both."""
+    rows = np.flatnonzero(seeds.thickness > 0.0)
+    if rows.size == 0:
+        return np.empty((0, 2), np.int64), np.empty(0)
+    far_side = seeds.points[rows] - seeds.thickness[rows, None] * seeds.normals[rows]
+    far, other = (found[:, 0] for found in Bins(seeds.points, cell).query(far_side))
+    pairs: IntArray = np.unique(np.sort(np.column_stack([rows, other])[far < cell], axis=1), axis=0)
+    agreement = dots(seeds.normals[pairs[:, 0]], seeds.normals[pairs[:, 1]])
+    weight: FloatArray = np.maximum(np.abs(agreement) - tuning.VOTE_THRESHOLD, 0.0) ** 2
+    return pairs, -np.sign(agreement) * weight * seeds.reliability[pairs].prod(axis=1)
 
 
 def _join_sheets(seeds: Seeds, pairs: IntArray, votes: FloatArray, cell: float) -> tuple[FloatArray, IntArray]:

@@ -26,9 +26,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.spatial import cKDTree
 
-from subbundle._types import FloatArray
+from subbundle._types import FloatArray, IntArray
 from subbundle.surface import tuning
 from subbundle.surface.local import FIRST_SAMPLE, SAMPLE, LocalFit, WeightedCloud
+from subbundle.surface.repair import dots
 
 # Bandwidth, as a fraction of the size of the cloud, at which the search for a surface ends.
 _WIDEST = 0.15
@@ -44,13 +45,13 @@ _KEPT = float(np.sum(_W * _T**2) / np.sum(_W))
 class Pilot:
     """Noise σ, spacing of the observations on the surface, and the bandwidth that follows (all lengths).
 
-    ``both`` is the bandwidth of the middle of two-sided walls, where all windows cover both sides; else 0.
+    ``two_sided`` if the scan is walls throughout whose two sides look like one sheet.
     """
 
     noise: float
     spacing: float
     bandwidth: float
-    both: float = 0.0
+    two_sided: bool = False
 
     def of_more_points(self, ratio: float, *, rescale: bool) -> Pilot:
         """The same for a cloud ``ratio`` times as dense; with ``rescale`` the bandwidth follows."""
@@ -71,9 +72,7 @@ def estimate_pilot(cloud: WeightedCloud) -> Pilot:
     near = estimate(cloud.fit(sample, width, rounds=tuning.RIDGE_STEPS), width)
     width = tuning.SECOND_LOOK * near.bandwidth
     wide = estimate(cloud.fit(sample, width, rounds=tuning.RIDGE_STEPS), width)
-    # More neighbours give better estimates, but noise that is far larger in wider windows indicates a second sheet.
-    doubtful = wide.noise > tuning.SECOND_SHEET * max(near.noise, near.spacing / tuning.SECOND_SHEET**2)
-    return _with_quadrics(cloud, sample, near if doubtful else wide)
+    return _with_quadrics(cloud, sample, wide)
 
 
 def _with_quadrics(cloud: WeightedCloud, sample: FloatArray, seen: Pilot) -> Pilot:
@@ -93,21 +92,11 @@ def _with_quadrics(cloud: WeightedCloud, sample: FloatArray, seen: Pilot) -> Pil
 
 def with_thin_walls(cloud: WeightedCloud, seen: Pilot) -> Pilot:
     """``seen`` with the noise of each of two sheets, if its noise is that of both together."""
-    if np.pi * (seen.noise / seen.spacing) ** 2 < tuning.NEIGHBOURS:
+    fit = cloud.fit(cloud.sample(FIRST_SAMPLE), tuning.SECOND_LOOK * seen.bandwidth, rounds=tuning.RIDGE_STEPS)
+    fit = fit.take(np.flatnonzero(np.isfinite(fit.points).all(axis=1)))
+    heights = np.abs(heights_around(cloud, fit, np.full(len(fit.points), seen.noise))[1])
+    if not heights.any():
         return seen
-    width = tuning.SECOND_LOOK * seen.bandwidth
-    fit, observations = cloud.fit(cloud.sample(FIRST_SAMPLE), width, rounds=tuning.RIDGE_STEPS), cloud.cloud.points
-    near = cKDTree(observations).query_ball_point(np.nan_to_num(fit.points), 3.0 * seen.noise)
-    found = []
-    for place, normal, rows in zip(fit.points, fit.normals, near, strict=True):
-        away = observations[rows] - place
-        height = away @ normal
-        height = height[np.sum(away**2, axis=1) - height**2 < seen.noise**2]
-        if len(height) >= tuning.NEIGHBOURS:
-            found.append(height - height.mean())
-    if len(found) < 0.5 * len(near):
-        return seen
-    heights = np.abs(np.concatenate(found))
     square = float(np.mean(heights**2))
     kurtosis = min(float(np.mean(heights**4)) / square**2, 3.0)
     apart = float(np.sqrt(square * np.sqrt((3.0 - kurtosis) / 2.0)))
@@ -116,26 +105,29 @@ def with_thin_walls(cloud: WeightedCloud, seen: Pilot) -> Pilot:
     if apart < noise or middle > 0.5 * tuning.WALL_VALLEY * beside:
         return seen
     spacing = float(np.sqrt(2.0) * seen.spacing)
-    return Pilot(noise, spacing, bandwidth_of(noise, spacing), width)
+    return Pilot(noise, spacing, bandwidth_of(noise, spacing), two_sided=True)
+
+
+def heights_around(cloud: WeightedCloud, fit: LocalFit, radius: FloatArray) -> tuple[IntArray, FloatArray]:
+    """Rows of ``fit`` and heights over them, of the observations within ``radius`` [n] of the normals there."""
+    observations = cloud.cloud.points
+    near = cKDTree(observations).query_ball_point(fit.points, 3.0 * radius)
+    row = np.repeat(np.arange(len(near)), [len(some) for some in near])
+    away = observations[np.concatenate([*near, []]).astype(np.int64)] - fit.points[row]
+    height = dots(away, fit.normals[row])
+    inside = dots(away, away) - height**2 < radius[row] ** 2
+    return row[inside], height[inside]
 
 
 def _first_width(cloud: WeightedCloud) -> float:
-    """The narrowest bandwidth at which neighbourhoods are flat.
-
-    Near a second sheet λ_3/λ_2 falls and rises again without being small; then the bandwidth of its minimum is taken.
-    """
+    """The narrowest bandwidth at which neighbourhoods are flat."""
     sample = cloud.sample(FIRST_SAMPLE)
     width = 0.1 * cloud.size / np.sqrt(cloud.n_points)
-    lowest, lowest_at = tuning.TROUGH_FLATNESS, 0.0
     while True:
         fit = cloud.fit(sample, width, rounds=tuning.RIDGE_STEPS)
         effective, ratio = _flatness(fit)
         if effective >= tuning.LEAST_NEIGHBOURS and ratio < tuning.SHEET_FLATNESS:
             return float(width)
-        if effective >= tuning.TROUGH_NEIGHBOURS and ratio < lowest:
-            lowest, lowest_at = ratio, width
-        if lowest_at > 0.0 and ratio > tuning.TROUGH_RISE * lowest:
-            return float(lowest_at)
         width *= tuning.BANDWIDTH_GROWTH
         if width > _WIDEST * cloud.size:
             raise ValueError(_not_a_surface(fit))
@@ -159,14 +151,14 @@ def at_window(cloud: WeightedCloud, window: float, factor: float) -> Pilot:
 def estimate(fit: LocalFit, width: float) -> Pilot:
     """Noise, spacing and bandwidth from points projected to the ridge at one bandwidth ``width``."""
     seen = fit.mass > 0.0
-    third = np.clip(fit.eigenvalues[seen, 2] - _curvature_variance(fit)[seen], 0.0, 0.9 * width**2)
+    third = np.clip(fit.eigenvalues[seen, 2] - curvature_variance(fit)[seen], 0.0, 0.9 * width**2)
     noise = float(np.sqrt(np.median(third * width**2 / (width**2 - third))))
     density = float(np.median(fit.mass[seen])) * np.sqrt(1.0 + (noise / width) ** 2) / (2.0 * np.pi * width**2)
     spacing = float(density**-0.5)
     return Pilot(noise, spacing, bandwidth_of(noise, spacing))
 
 
-def _curvature_variance(fit: LocalFit) -> FloatArray:
+def curvature_variance(fit: LocalFit) -> FloatArray:
     """Variance of a curved surface normal to its tangent plane: ½ Σ_ij II_ij² λ_i λ_j for a Gaussian window."""
     first, second = fit.eigenvalues[:, 0], fit.eigenvalues[:, 1]
     form = fit.second_form**2

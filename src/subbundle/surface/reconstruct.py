@@ -33,7 +33,7 @@ from subbundle.surface.local import WeightedCloud
 from subbundle.surface.orient import orient
 from subbundle.surface.prepare import LEAST_POINTS, Prepared, check_normals, prepare
 from subbundle.surface.pyramid import Levels, Pyramid
-from subbundle.surface.seeds import Seeds, find_seeds, find_seeds_facing, find_two_sided_seeds
+from subbundle.surface.seeds import Seeds, find_seeds, find_seeds_facing
 from subbundle.surface.thin_walls import SidedPyramid
 from subbundle.surface.trim import trim
 from subbundle.surface.widths import bandwidths
@@ -176,10 +176,8 @@ def _seeds(cloud: WeightedCloud, scan: Prepared) -> tuple[Seeds, float]:
     cell = implicit.grid_around(np.quantile(scan.points, _BULK, axis=0), scan.cell).cell
     if scan.facing is not None:
         seeds = find_seeds_facing(scan.facing, scan.window, cell)
-    elif scan.pilot.both > 0.0:
-        seeds = find_two_sided_seeds(cloud, scan.points, scan.weights, scan.pilot, cell)
     else:
-        seeds = find_seeds(cloud, scan.points, scan.weights, scan.window, cell)
+        seeds = find_seeds(cloud, scan.points, scan.weights, scan.window, cell, scan.pilot)
     mesh_warnings.require_seeds(len(seeds.points), float(seeds.reliability.mean()) if len(seeds.points) else 0.0)
     return seeds, cell
 

@@ -13,7 +13,8 @@ bandwidth a, with c = a²/(a² + σ²), sheets at ±p with noise σ have the var
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, fields, replace
+from functools import partial
 
 import numpy as np
 
@@ -23,23 +24,33 @@ from subbundle.bins import Bins
 from subbundle.surface import tuning
 from subbundle.surface.facing import Facing
 from subbundle.surface.local import LocalFit, WeightedCloud
-from subbundle.surface.pilot import Pilot
+from subbundle.surface.pilot import Pilot, bandwidth_of
 from subbundle.surface.voxels import voxel_keys, voxel_means
+from subbundle.surface.walls import are_walls, half_thickness
 
 
 @dataclass(frozen=True, slots=True)
 class Seeds:
     """Points [n, 3] on the surface with normals [n, 3], whose signs `subbundle.surface.orient` chooses, reliabilities
-    [n] between 0 and 1, and kernel masses [n] at the seeds' own bandwidths, scaled to the widest of them."""
+    [n] between 0 and 1, and kernel masses [n] at the seeds' own bandwidths, scaled to the widest of them; and where
+    their windows hold both sides of a wall its thickness [n], against the normal, else 0. [0] without walls."""
 
     points: FloatArray
     normals: FloatArray
     reliability: FloatArray
     mass: FloatArray
+    thickness: FloatArray = field(default_factory=partial(np.empty, 0))
 
     def take(self, rows: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Seeds:
         """The seeds at ``rows``."""
-        return Seeds(self.points[rows], self.normals[rows], self.reliability[rows], self.mass[rows])
+        thickness = self.thickness[rows] if self.thickness.size else self.thickness
+        return Seeds(self.points[rows], self.normals[rows], self.reliability[rows], self.mass[rows], thickness)
+
+
+def joined(several: list[Seeds]) -> Seeds:
+    """All the seeds of ``several``."""
+    columns = ([getattr(seeds, part.name) for seeds in several] for part in fields(Seeds))
+    return Seeds(*map(np.concatenate, columns))
 
 
 def eighth_neighbour(points: FloatArray, spacing: float) -> FloatArray:
@@ -48,10 +59,15 @@ def eighth_neighbour(points: FloatArray, spacing: float) -> FloatArray:
 
 
 def find_seeds(
-    cloud: WeightedCloud, points: FloatArray, weights: FloatArray | None, bandwidth: float, cell: float
-) -> Seeds:
-    """Seeds of ``cloud``, whose observations are ``points`` [n, 3], at the given ``bandwidth`` and grid ``cell``."""
-    return _without_outliers(seed_candidates(cloud, points, weights, bandwidth, cell), cell)
+    cloud: WeightedCloud, points: FloatArray, weights: FloatArray | None, bandwidth: float, cell: float,
+    seen: Pilot | None = None,
+) -> Seeds:  # fmt: skip
+    """Seeds of ``cloud``, whose observations are ``points`` [n, 3], at the given ``bandwidth`` and grid ``cell``.
+
+    With the noise and spacing ``seen`` they are on both sides of walls that these windows do not separate.
+    """
+    seeds = _on_ridge(cloud, points, weights, bandwidth, cell, seen=seen)
+    return _without_outliers(_one_per_cell(seeds, tuning.SEED_CELLS * cell), cell)
 
 
 def seed_candidates(
@@ -78,28 +94,12 @@ def find_seeds_facing(facing: Facing, bandwidth: float, cell: float) -> Seeds:
         seeds = replace(seeds, normals=turned)
         seeds = seeds.take(np.flatnonzero(facing.side_of(turned) == side))
         found.append(_one_per_cell(seeds, tuning.SEED_CELLS * cell))
-    columns = ([getattr(seeds, name) for seeds in found] for name in ("points", "normals", "reliability", "mass"))
-    return _without_outliers(Seeds(*map(np.concatenate, columns)), cell)
-
-
-def find_two_sided_seeds(
-    cloud: WeightedCloud, points: FloatArray, weights: FloatArray | None, seen: Pilot, cell: float
-) -> Seeds:
-    """Seeds on both sides of walls that windows of ``seen.both`` do not separate; one each on single sheets."""
-    middle = find_seeds(cloud, points, weights, seen.both, cell)
-    variance = cloud.fit(middle.points, seen.both).eigenvalues[:, 2]
-    shrink = seen.both**2 / (seen.both**2 + seen.noise**2)
-    apart = np.sqrt(np.maximum(variance - shrink * seen.noise**2, 0.0)) / shrink
-    two = apart > seen.noise
-    way = np.where(two, apart, 0.0)[:, None] * middle.normals
-    rows = np.concatenate([np.arange(len(two)), np.flatnonzero(two)])
-    sides = np.concatenate([middle.points + way, (middle.points - way)[two]])
-    return Seeds(sides, middle.normals[rows], middle.reliability[rows], middle.mass[rows])
+    return _without_outliers(joined(found), cell)
 
 
 def _on_ridge(
     cloud: WeightedCloud, points: FloatArray, weights: FloatArray | None, bandwidth: float, cell: float,
-    origin: FloatArray | None = None,
+    origin: FloatArray | None = None, seen: Pilot | None = None,
 ) -> Seeds:  # fmt: skip
     """Voxel means of ``points`` projected to the ridge, where there is a tangent plane."""
     starts, _ = voxel_means(points, weights, tuning.START_CELLS * cell, origin)
@@ -117,8 +117,43 @@ def _on_ridge(
         rows, kept = rows[better], np.flatnonzero(better)
         place[rows], normals[rows], ratio[rows] = again.points[kept], again.normals[kept], flatter[kept]
         mass[rows] = again.mass[kept] / narrower**2
-    seeds = Seeds(place, normals, np.clip(1.0 - ratio / tuning.NO_PLANE, 0.0, 1.0) ** 2, mass)
+    seeds = Seeds(place, normals, _reliability(ratio), mass)
+    if seen is not None:
+        seeds = _both_sides(seeds, cloud, starts, half_thickness(fit, bandwidth, seen.noise), bandwidth, seen, cell)
     return seeds.take(np.flatnonzero(seeds.reliability >= tuning.LEAST_RELIABILITY))
+
+
+def _both_sides(
+    seeds: Seeds, cloud: WeightedCloud, starts: FloatArray, half: FloatArray, bandwidth: float, seen: Pilot, cell: float
+) -> Seeds:
+    """``seeds``, with one on either side of walls in place of those that are in them, as far as cells resolve walls.
+
+    ``half`` [n] is their thickness as it appears at the ``bandwidth``.
+    """
+    # Sides less than two cells apart cancel out in the smoothed field of normals.
+    least = max(seen.noise, cell)
+    rows = np.flatnonzero(half > (seen.noise if seen.two_sided else least))
+    seeds = replace(seeds, thickness=np.zeros(len(seeds.points)))
+    if rows.size == 0:
+        return seeds
+    # Of the thickest wall that these windows merge, p² = a² + σ².
+    width = tuning.SECOND_LOOK * bandwidth_of(float(np.hypot(bandwidth, np.sqrt(2.0) * seen.noise)), seen.spacing)
+    middle = cloud.fit(starts[rows], width, rounds=tuning.RIDGE_STEPS, tol=tuning.LAST_STEP)
+    apart = half_thickness(middle, width, seen.noise)
+    ratio = _flatness(middle)
+    walls = np.flatnonzero(
+        are_walls(cloud, middle, apart, (least, np.hypot(bandwidth, seen.noise)), seen) & (ratio < tuning.NO_PLANE)
+    )
+    mass, apart = 0.5 * middle.mass[walls] * (bandwidth / width) ** 2, apart[walls]
+    sides = []
+    for normals in (middle.normals[walls], -middle.normals[walls]):
+        places = middle.points[walls] + apart[:, None] * normals
+        sides.append(Seeds(places, normals, _reliability(ratio[walls]), mass, 2.0 * apart))
+    return joined([seeds.take(np.delete(np.arange(len(seeds.points)), rows[walls])), *sides])
+
+
+def _reliability(ratio: FloatArray) -> FloatArray:
+    return np.asarray(np.clip(1.0 - ratio / tuning.NO_PLANE, 0.0, 1.0) ** 2)
 
 
 def _flatness(fit: LocalFit) -> FloatArray:
