@@ -121,7 +121,7 @@ def held_out_differences(
     for held in (slice(fold, None, folds) for fold in range(folds)):
         left, out = np.setdiff1d(np.arange(len(rows)), some[held]), rows[some[held]]
         layout = laid_out(left)
-        curved = layout.atlas.points_at(layout.coordinates(out))[0]
+        curved = layout.atlas.evaluate(layout.coordinates(out))
         flat = onto_principal_components(rows[left], weights[left], out, rank)
         differences[held] = np.sum((out - curved) ** 2 - (out - flat) ** 2, axis=1)
     return differences
