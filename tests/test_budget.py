@@ -34,7 +34,7 @@ BUDGET = {
     "charts": (3120, 13, 11),
     "cloud": (540, 1, 6),
     "commands": (2060, 1, 11),
-    "diagnostics": (880, 7, 4),
+    "diagnostics": (900, 7, 4),
     "distributed": (4060, 9, 46),
     "embedding": (2340, 24, 11),
     "estimators": (2160, 8, 7),

@@ -26,15 +26,13 @@ def noisy(name, n, dim):
     return points, clean, offsets
 
 
-@pytest.mark.parametrize("n", [1500])
-@pytest.mark.parametrize("name", SHAPES)
-def test_one_dimension_more_changes_kernel_reach_and_code_but_not_the_ridge(name, n):
+def test_one_dimension_more_changes_kernel_reach_and_code_but_not_the_ridge():
     # Up to 16 dimensions the compact kernel, trees and steps of Newton; above the Gaussian without its lightest rows,
     # BLAS and plain steps. One more direction of noise moves a point by the share that it has in its error.
-    points, clean, _ = noisy(name, n, BLOCK_DIM + 1)
+    points, clean, _ = noisy("torus", 1500, BLOCK_DIM + 1)
     ridges, frames = [], []
     for dim in (BLOCK_DIM, BLOCK_DIM + 1):
-        bundle = sb.PrincipalSubbundle(points[:, :dim], RANK, SHAPES[name][1])
+        bundle = sb.PrincipalSubbundle(points[:, :dim], RANK, SHAPES["torus"][1])
         ridges.append(sb.ridge_project(bundle, points[:80, :dim], errors=True))
         frames.append(bundle.frame(clean[:80, :dim]).vectors)
     assert all((ridge.status == Status.OK).all() for ridge in ridges)
@@ -49,10 +47,8 @@ def test_one_dimension_more_changes_kernel_reach_and_code_but_not_the_ridge(name
     assert np.median(sine) < np.median(few.tangent_error)
 
 
-@pytest.mark.parametrize("n", [500])
-@pytest.mark.parametrize("name", SHAPES)
-def test_components_are_reduced_without_a_jump_of_bandwidth_or_rank(name, n):
-    points, *_ = noisy(name, n, BLOCK_DIM + 1)
+def test_components_are_reduced_without_a_jump_of_bandwidth_or_rank():
+    points, *_ = noisy("sphere", 500, BLOCK_DIM + 1)
     found = [compare_bandwidths(points[:, :dim], RANK) for dim in (BLOCK_DIM, BLOCK_DIM + 1)]
     # Any bandwidth within the flatness of the minimum has about the same risk.
     few, many = found

@@ -148,11 +148,13 @@ def diagnose(
 ) -> Report:
     """Diagnose ``points`` [N, d] before fitting anything; see `Report`.
 
-    ``rank`` and ``bandwidth`` are chosen from the data unless they are given. Deterministic, and the same for any order
-    of the rows.
+    Deterministic, and the same for any order of the rows.
 
     Parameters
     ----------
+    points : [N, d]
+    rank, bandwidth : int and float, or "auto"
+        Chosen from the data unless they are given.
     n_jobs : int, optional
         Threads; all cores unless given.
 
