@@ -72,7 +72,9 @@ def estimate_pilot(cloud: WeightedCloud) -> Pilot:
     near = estimate(cloud.fit(sample, width, rounds=tuning.RIDGE_STEPS), width)
     width = tuning.SECOND_LOOK * near.bandwidth
     wide = estimate(cloud.fit(sample, width, rounds=tuning.RIDGE_STEPS), width)
-    return _with_quadrics(cloud, sample, wide)
+    # More neighbours give better estimates, but noise that is far larger in wider windows indicates a second sheet.
+    doubtful = wide.noise > tuning.SECOND_SHEET * max(near.noise, near.spacing / tuning.SECOND_SHEET**2)
+    return _with_quadrics(cloud, sample, near if doubtful else wide)
 
 
 def _with_quadrics(cloud: WeightedCloud, sample: FloatArray, seen: Pilot) -> Pilot:
@@ -120,14 +122,22 @@ def heights_around(cloud: WeightedCloud, fit: LocalFit, radius: FloatArray) -> t
 
 
 def _first_width(cloud: WeightedCloud) -> float:
-    """The narrowest bandwidth at which neighbourhoods are flat."""
+    """The narrowest bandwidth at which neighbourhoods are flat.
+
+    Near a second sheet λ_3/λ_2 falls and rises again without being small; then the bandwidth of its minimum is taken.
+    """
     sample = cloud.sample(FIRST_SAMPLE)
     width = 0.1 * cloud.size / np.sqrt(cloud.n_points)
+    lowest, lowest_at = tuning.TROUGH_FLATNESS, 0.0
     while True:
         fit = cloud.fit(sample, width, rounds=tuning.RIDGE_STEPS)
         effective, ratio = _flatness(fit)
         if effective >= tuning.LEAST_NEIGHBOURS and ratio < tuning.SHEET_FLATNESS:
             return float(width)
+        if effective >= tuning.TROUGH_NEIGHBOURS and ratio < lowest:
+            lowest, lowest_at = ratio, width
+        if lowest_at > 0.0 and ratio > tuning.TROUGH_RISE * lowest:
+            return float(lowest_at)
         width *= tuning.BANDWIDTH_GROWTH
         if width > _WIDEST * cloud.size:
             raise ValueError(_not_a_surface(fit))

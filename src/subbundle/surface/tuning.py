@@ -19,10 +19,14 @@ BANDWIDTH_GROWTH = 1.25
 # Effective neighbours from which on eigenvalues are reliable, and λ_3/λ_2 below which there is a surface, or λ_2/λ_1
 # below which there is a curve.
 LEAST_NEIGHBOURS, SHEET_FLATNESS = 16.0, 0.34
+# The same where a ratio that rises again indicates a second sheet: number of neighbours from which on a ratio does not
+# rise by chance, how low it must have been, and by how much it rises. Bodies of 8 noise levels (benchmarks/meshing).
+TROUGH_NEIGHBOURS, TROUGH_FLATNESS, TROUGH_RISE = 30.0, 0.45, 1.15
 # The bandwidth is the larger of so many noise levels and so many spacings.
 BANDWIDTH_NOISES, BANDWIDTH_SPACINGS = 1.8, 1.5
-# Bandwidths of a second estimate, from more neighbours, and of the middle of walls.
-SECOND_LOOK = 1.3
+# Bandwidths of a second estimate, from more neighbours, and of the middle of walls; factor by which the noise may be
+# larger there before it is taken for a second sheet.
+SECOND_LOOK, SECOND_SHEET = 1.3, 1.6
 # Narrowest window of a robust quadric, in noise levels.
 NARROWEST_NOISES = 1.2
 # Residuals beyond so many noise levels have no weight in a robust quadric, and differences of heights are clipped; how
