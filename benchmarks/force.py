@@ -60,14 +60,17 @@ def symmetric_cloud(rng: np.random.Generator, d: int, k: int) -> tuple[np.ndarra
 
 
 def hamiltonian(x: np.ndarray, p: np.ndarray, eta: np.ndarray, k: int, a: float, centering: str, kernel: str) -> float:
-    """H(p, η) from the definition."""
+    """H(p, η) from the definition, up to a constant: in high rank ½ |Pη|² − ½ |η|² = −½ |(I − P)η|², which is small.
+
+    Differences of ½ |Pη|² are those of large numbers: with 99 of 100 directions they were rounded by 4e-6 of ∇H.
+    """
     w = _weights(x, p, a, kernel, k)
     mean = w @ x
     if centering == "recentred":
         w = _weights(x, mean, a, kernel, k)
     y = x - (p if centering == "none" else mean)
-    vectors = np.linalg.eigh((y * w[:, None]).T @ y)[1][:, -k:]
-    return 0.5 * float(np.sum((eta @ vectors) ** 2))
+    along = eta @ np.linalg.eigh((y * w[:, None]).T @ y)[1]
+    return -0.5 * float(np.sum(along[:-k] ** 2)) if 2 * k > len(p) else 0.5 * float(np.sum(along[-k:] ** 2))
 
 
 def _weights(x: np.ndarray, p: np.ndarray, a: float, kernel: str, k: int) -> np.ndarray:
