@@ -184,7 +184,7 @@ def test_far_from_the_origin_and_in_other_units(torus):
 
 
 def test_dense_clouds_are_thinned_out_first(monkeypatch):
-    data = sb.datasets.sphere(20000, noise=0.05, seed=0)
+    data = sb.datasets.sphere(40000, noise=0.05, seed=0)
     mesh = sb.reconstruct(data.points)
     monkeypatch.setattr("subbundle.surface.tuning.DENSE_POINTS", 1000)
     monkeypatch.setattr("subbundle.surface.prepare._PILOT_POINTS", 5000)

@@ -100,6 +100,15 @@ class QuadricFit:
         return whole
 
 
+def curvature_variance(fit: LocalFit) -> FloatArray:
+    """Variance of a curved surface normal to its tangent plane: ½ Σ_ij II_ij² λ_i λ_j for a Gaussian window."""
+    first, second = fit.eigenvalues[:, 0], fit.eigenvalues[:, 1]
+    form = fit.second_form**2
+    variance: FloatArray = 0.5 * (form[:, 0] * first**2 + 2.0 * form[:, 1] * first * second + form[:, 2] * second**2)
+    # Isolated outliers have no second form.
+    return np.nan_to_num(variance, nan=0.0)
+
+
 def excess(drift: FloatArray, bandwidth: float, noise: float) -> FloatArray:
     """Drift beyond that at a straight border, in bandwidths: positive outside of the cloud; at most 1.
 

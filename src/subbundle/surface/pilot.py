@@ -10,13 +10,8 @@ On thin tubes λ_3 also contains curvature, so σ is estimated once more from th
 lower value is taken. The bandwidth must exceed the noise, or neighbours are not neighbours on the surface, and the
 spacing, or there are none: a = max(1.8 σ, 1.5 spacing).
 
-Walls may be so thin that every window covers both sides. Heights around the middle of two sheets at ±p with noise σ
-have variance v = p² + σ² and kurtosis κ = 3 − 2 p⁴/v², so
-
-    p² = v √((3 − κ)/2),      σ² = v − p².
-
-They are taken for two sheets, rather than one with noise of another distribution, if the density of the heights at 0 is
-far below that at ±p.
+Where a window holds both sides of a thin wall (`walls`), noise and density are those of each of them. The pilot is the
+median over all places.
 """
 
 from __future__ import annotations
@@ -24,12 +19,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.spatial import cKDTree
 
-from subbundle._types import FloatArray, IntArray
+from subbundle._types import FloatArray
 from subbundle.surface import tuning
-from subbundle.surface.local import FIRST_SAMPLE, SAMPLE, LocalFit, WeightedCloud
-from subbundle.surface.repair import dots
+from subbundle.surface.local import FIRST_SAMPLE, SAMPLE, LocalFit, WeightedCloud, curvature_variance
+from subbundle.surface.walls import noise_of_sheets
 
 # Bandwidth, as a fraction of the size of the cloud, at which the search for a surface ends.
 _WIDEST = 0.15
@@ -43,15 +37,11 @@ _KEPT = float(np.sum(_W * _T**2) / np.sum(_W))
 
 @dataclass(frozen=True, slots=True)
 class Pilot:
-    """Noise σ, spacing of the observations on the surface, and the bandwidth that follows (all lengths).
-
-    ``two_sided`` if the scan is walls throughout whose two sides look like one sheet.
-    """
+    """Noise σ, spacing of the observations on the surface, and the bandwidth that follows (all lengths)."""
 
     noise: float
     spacing: float
     bandwidth: float
-    two_sided: bool = False
 
     def of_more_points(self, ratio: float, *, rescale: bool) -> Pilot:
         """The same for a cloud ``ratio`` times as dense; with ``rescale`` the bandwidth follows."""
@@ -69,12 +59,10 @@ def estimate_pilot(cloud: WeightedCloud) -> Pilot:
     """Estimate noise, spacing and bandwidth of ``cloud``, or raise when it does not lie around a surface."""
     width = _first_width(cloud)
     sample = cloud.sample(SAMPLE)
-    near = estimate(cloud.fit(sample, width, rounds=tuning.RIDGE_STEPS), width)
-    width = tuning.SECOND_LOOK * near.bandwidth
-    wide = estimate(cloud.fit(sample, width, rounds=tuning.RIDGE_STEPS), width)
-    # More neighbours give better estimates, but noise that is far larger in wider windows indicates a second sheet.
-    doubtful = wide.noise > tuning.SECOND_SHEET * max(near.noise, near.spacing / tuning.SECOND_SHEET**2)
-    return _with_quadrics(cloud, sample, near if doubtful else wide)
+    near = estimate(cloud, sample, width)
+    # More neighbours give better estimates; in fewer both sides of a wall would no longer have one ridge.
+    wider = max(tuning.SECOND_LOOK * near.bandwidth, width)
+    return _with_quadrics(cloud, sample, estimate(cloud, sample, wider))
 
 
 def _with_quadrics(cloud: WeightedCloud, sample: FloatArray, seen: Pilot) -> Pilot:
@@ -92,52 +80,15 @@ def _with_quadrics(cloud: WeightedCloud, sample: FloatArray, seen: Pilot) -> Pil
     return Pilot(noise, seen.spacing, bandwidth_of(noise, seen.spacing))
 
 
-def with_thin_walls(cloud: WeightedCloud, seen: Pilot) -> Pilot:
-    """``seen`` with the noise of each of two sheets, if its noise is that of both together."""
-    fit = cloud.fit(cloud.sample(FIRST_SAMPLE), tuning.SECOND_LOOK * seen.bandwidth, rounds=tuning.RIDGE_STEPS)
-    fit = fit.take(np.flatnonzero(np.isfinite(fit.points).all(axis=1)))
-    heights = np.abs(heights_around(cloud, fit, np.full(len(fit.points), seen.noise))[1])
-    if not heights.any():
-        return seen
-    square = float(np.mean(heights**2))
-    kurtosis = min(float(np.mean(heights**4)) / square**2, 3.0)
-    apart = float(np.sqrt(square * np.sqrt((3.0 - kurtosis) / 2.0)))
-    middle, beside = np.sum(heights < apart / 3.0), np.sum(np.abs(heights - apart) < apart / 3.0)
-    noise = float(np.sqrt(max(square - apart**2, 0.0)))
-    if apart < noise or middle > 0.5 * tuning.WALL_VALLEY * beside:
-        return seen
-    spacing = float(np.sqrt(2.0) * seen.spacing)
-    return Pilot(noise, spacing, bandwidth_of(noise, spacing), two_sided=True)
-
-
-def heights_around(cloud: WeightedCloud, fit: LocalFit, radius: FloatArray) -> tuple[IntArray, FloatArray]:
-    """Rows of ``fit`` and heights over them, of the observations within ``radius`` [n] of the normals there."""
-    observations = cloud.cloud.points
-    near = cKDTree(observations).query_ball_point(fit.points, 3.0 * radius)
-    row = np.repeat(np.arange(len(near)), [len(some) for some in near])
-    away = observations[np.concatenate([*near, []]).astype(np.int64)] - fit.points[row]
-    height = dots(away, fit.normals[row])
-    inside = dots(away, away) - height**2 < radius[row] ** 2
-    return row[inside], height[inside]
-
-
 def _first_width(cloud: WeightedCloud) -> float:
-    """The narrowest bandwidth at which neighbourhoods are flat.
-
-    Near a second sheet λ_3/λ_2 falls and rises again without being small; then the bandwidth of its minimum is taken.
-    """
+    """The narrowest bandwidth at which neighbourhoods are flat."""
     sample = cloud.sample(FIRST_SAMPLE)
     width = 0.1 * cloud.size / np.sqrt(cloud.n_points)
-    lowest, lowest_at = tuning.TROUGH_FLATNESS, 0.0
     while True:
         fit = cloud.fit(sample, width, rounds=tuning.RIDGE_STEPS)
         effective, ratio = _flatness(fit)
         if effective >= tuning.LEAST_NEIGHBOURS and ratio < tuning.SHEET_FLATNESS:
             return float(width)
-        if effective >= tuning.TROUGH_NEIGHBOURS and ratio < lowest:
-            lowest, lowest_at = ratio, width
-        if lowest_at > 0.0 and ratio > tuning.TROUGH_RISE * lowest:
-            return float(lowest_at)
         width *= tuning.BANDWIDTH_GROWTH
         if width > _WIDEST * cloud.size:
             raise ValueError(_not_a_surface(fit))
@@ -154,35 +105,29 @@ def at_window(cloud: WeightedCloud, window: float, factor: float) -> Pilot:
         )
     if not np.median(fit.eigenvalues[:, 2]) < tuning.NO_PLANE * np.median(fit.eigenvalues[:, 1]):
         raise ValueError(f"{_not_a_surface(fit)} The bandwidth was {window:.3g}.")
-    seen = estimate(fit, window)
+    seen = estimate(cloud, cloud.sample(SAMPLE), window)
     return Pilot(seen.noise, seen.spacing, window / factor)
 
 
-def estimate(fit: LocalFit, width: float) -> Pilot:
-    """Noise, spacing and bandwidth from points projected to the ridge at one bandwidth ``width``."""
-    seen = fit.mass > 0.0
-    third = np.clip(fit.eigenvalues[seen, 2] - curvature_variance(fit)[seen], 0.0, 0.9 * width**2)
-    noise = float(np.sqrt(np.median(third * width**2 / (width**2 - third))))
-    density = float(np.median(fit.mass[seen])) * np.sqrt(1.0 + (noise / width) ** 2) / (2.0 * np.pi * width**2)
-    spacing = float(density**-0.5)
-    return Pilot(noise, spacing, bandwidth_of(noise, spacing))
-
-
-def curvature_variance(fit: LocalFit) -> FloatArray:
-    """Variance of a curved surface normal to its tangent plane: ½ Σ_ij II_ij² λ_i λ_j for a Gaussian window."""
-    first, second = fit.eigenvalues[:, 0], fit.eigenvalues[:, 1]
-    form = fit.second_form**2
-    variance: FloatArray = 0.5 * (form[:, 0] * first**2 + 2.0 * form[:, 1] * first * second + form[:, 2] * second**2)
-    # Isolated outliers have no second form.
-    return np.nan_to_num(variance, nan=0.0)
+def estimate(cloud: WeightedCloud, points: FloatArray, width: float) -> Pilot:
+    """Noise, spacing and bandwidth from ``points`` [n, 3] projected to the ridge at one bandwidth ``width``."""
+    fit = cloud.fit(points, width, rounds=tuning.RIDGE_STEPS)
+    fit = fit.take(np.flatnonzero((fit.mass > 0.0) & np.isfinite(fit.points).all(axis=1)))
+    third = np.clip(fit.eigenvalues[:, 2] - curvature_variance(fit), 0.0, 0.9 * width**2)
+    noise = np.sqrt(third * width**2 / (width**2 - third))
+    sigma, two = noise_of_sheets(cloud, fit, float(np.median(noise)))
+    density = fit.mass * np.sqrt(1.0 + (noise / width) ** 2) / (2.0 * np.pi * width**2) / np.where(two, 2.0, 1.0)
+    found, spacing = float(np.median(np.where(two, sigma, noise))), float(np.median(density) ** -0.5)
+    return Pilot(found, spacing, bandwidth_of(found, spacing))
 
 
 def _flatness(fit: LocalFit) -> tuple[float, float]:
-    """Typical number of effective neighbours, and λ_3/λ_2; infinite where λ_2 is that of a curve."""
+    """Typical number of effective neighbours, and λ_3/λ_2 without the variance of curvature; infinite for a curve."""
     effective = fit.n_effective
     if not effective.any():
         return 0.0, np.inf
-    first, second, third = np.median(fit.eigenvalues[effective > 0.0], axis=0)
+    first, second = np.median(fit.eigenvalues[effective > 0.0, :2], axis=0)
+    third = np.median((fit.eigenvalues[:, 2] - curvature_variance(fit))[effective > 0.0])
     return float(np.median(effective)), float(third / second) if second > tuning.SHEET_FLATNESS * first else np.inf
 
 

@@ -62,8 +62,6 @@ def prepare(
         if bandwidth != "auto":
             raise ValueError(f"bandwidth must be a positive number or 'auto'; got {bandwidth!r}.")
         seen = pilot.estimate_pilot(few)
-        # Tiles of a scene have seeds of their own, for one side at a time.
-        seen = pilot.with_thin_walls(few, seen) if dense is None else seen
     else:
         if as_positive(bandwidth, "bandwidth") > few.size:
             bound = f"less than the size of the cloud, {few.size:.3g}"

@@ -132,7 +132,7 @@ def _both_sides(
     """
     # Sides less than two cells apart cancel out in the smoothed field of normals.
     least = max(seen.noise, cell)
-    rows = np.flatnonzero(half > (seen.noise if seen.two_sided else least))
+    rows = np.flatnonzero(half > seen.noise)
     seeds = replace(seeds, thickness=np.zeros(len(seeds.points)))
     if rows.size == 0:
         return seeds
@@ -141,9 +141,8 @@ def _both_sides(
     middle = cloud.fit(starts[rows], width, rounds=tuning.RIDGE_STEPS, tol=tuning.LAST_STEP)
     apart = half_thickness(middle, width, seen.noise)
     ratio = _flatness(middle)
-    walls = np.flatnonzero(
-        are_walls(cloud, middle, apart, (least, np.hypot(bandwidth, seen.noise)), seen) & (ratio < tuning.NO_PLANE)
-    )
+    within = least, float(np.hypot(bandwidth, seen.noise))
+    walls = np.flatnonzero(are_walls(cloud, middle, apart, within, seen.noise) & (ratio < tuning.NO_PLANE))
     mass, apart = 0.5 * middle.mass[walls] * (bandwidth / width) ** 2, apart[walls]
     sides = []
     for normals in (middle.normals[walls], -middle.normals[walls]):

@@ -16,17 +16,13 @@ RIDGE_STEPS = 3
 LAST_STEP = 0.01
 # Ratio of successive bandwidths.
 BANDWIDTH_GROWTH = 1.25
-# Effective neighbours from which on eigenvalues are reliable, and λ_3/λ_2 below which there is a surface, or λ_2/λ_1
-# below which there is a curve.
+# Effective neighbours from which on eigenvalues are reliable, and λ_3/λ_2, without the variance of curvature, below
+# which there is a surface, or λ_2/λ_1 below which there is a curve. Bodies of 8 noise levels (benchmarks/meshing).
 LEAST_NEIGHBOURS, SHEET_FLATNESS = 16.0, 0.34
-# The same where a ratio that rises again indicates a second sheet: number of neighbours from which on a ratio does not
-# rise by chance, how low it must have been, and by how much it rises. Bodies of 8 noise levels (benchmarks/meshing).
-TROUGH_NEIGHBOURS, TROUGH_FLATNESS, TROUGH_RISE = 30.0, 0.45, 1.15
 # The bandwidth is the larger of so many noise levels and so many spacings.
 BANDWIDTH_NOISES, BANDWIDTH_SPACINGS = 1.8, 1.5
-# Bandwidths of a second estimate, from more neighbours, and of the middle of walls; factor by which the noise may be
-# larger there before it is taken for a second sheet.
-SECOND_LOOK, SECOND_SHEET = 1.3, 1.6
+# Bandwidths of a second estimate, from more neighbours, and of the middle of walls.
+SECOND_LOOK = 1.3
 # Narrowest window of a robust quadric, in noise levels.
 NARROWEST_NOISES = 1.2
 # Residuals beyond so many noise levels have no weight in a robust quadric, and differences of heights are clipped; how
@@ -47,10 +43,11 @@ NEIGHBOURS = 8
 # Fraction of neighbours whose normals must lie on the same side for normals to be used.
 SAME_SIDE = 0.85
 
-# Two-sided walls: pilot.py, walls.py -----------------------------------------------------------------------------
+# Two-sided walls: walls.py ----------------------------------------------------------------------------------------
 
-# Observations in the middle, as a fraction of those around ±p, below which there are two sheets: at 4 noise levels .35.
-WALL_VALLEY = 0.6
+# Observations in the middle, as a fraction of those around ±p, below which there are two sheets: 0.4 in the mean where
+# walls are 4 noise levels thick, 1 of a uniform distribution. At 0.6 chance leaves holes between such walls.
+WALL_VALLEY = 0.75
 
 # Seeds: seeds.py, facing.py --------------------------------------------------------------------------------------
 
