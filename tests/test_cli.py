@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import types
+import warnings
 from importlib.metadata import version
 
 import pytest
 import trimesh
 
+import subbundle as sb
 from subbundle.cli import main
 
 
@@ -123,3 +126,14 @@ def test_demo_writes_the_files_it_prints(tmp_path, capsys):
     assert mesh.euler_number == 1
     assert mesh.is_winding_consistent
     assert len(trimesh.load(folder / "cloud.ply").vertices) == 1000
+
+
+def test_a_warning_is_a_note_without_a_place_in_the_source(monkeypatch, capsys):
+    module = types.SimpleNamespace(
+        run=lambda **_: warnings.warn("the cloud is thin", sb.SubbundleWarning, stacklevel=1)
+    )
+    monkeypatch.setattr("subbundle.cli.import_module", lambda name: module)
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        assert main(["demo"]) == 0
+    assert capsys.readouterr().err == "note: the cloud is thin\n"

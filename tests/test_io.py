@@ -76,7 +76,9 @@ def test_unreadable_files_are_named(tmp_path):
     with pytest.raises(FileNotFoundError, match="must be an existing file"):
         read_points(tmp_path / "missing.ply")
     (tmp_path / "broken.csv").write_text("1,2\n3,x\n")
-    with pytest.raises(ValueError, match=r"broken.csv could not be read as .csv: could not convert"):
+    with pytest.raises(
+        ValueError, match=r"broken.csv could not be read as .csv: its columns must hold numbers; column 2 .* 'x'"
+    ):
         read_points(tmp_path / "broken.csv")
     (tmp_path / "broken.ply").write_text("this is no mesh")
     with pytest.raises(ValueError, match=r"broken.ply could not be read as .ply"):

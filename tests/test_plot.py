@@ -145,7 +145,7 @@ def test_only_png(tmp_path):
 
 def test_without_matplotlib_the_message_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(plot.PlottingUnavailableError, match=r'pip install "subbundle\[plot\]"'):
+    with pytest.raises(ImportError, match=r'pip install "subbundle\[plot\]"'):
         plot.new_figure()
 
 

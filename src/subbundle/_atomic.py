@@ -16,6 +16,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+# Endings of compressed files, which are not read.
+_PACKED = (".gz", ".bz2", ".xz", ".zst", ".zip", ".7z")
 # Seconds (a day) after which a temporary file of another computer, whose processes are unknown here, is removed.
 _ABANDONED = 86400.0
 
@@ -24,12 +26,13 @@ def check_source(path: str | os.PathLike[str], endings: Sequence[str] = ()) -> P
     """``path``, or an error unless it is an existing file, with one of the ``endings`` if some are given."""
     path = Path(path)
     suffix = path.suffix.lower()
-    if endings and suffix not in endings:
-        known, got = ", ".join(endings), f"got {suffix!r}" if suffix else "it has no ending"
-        raise ValueError(f"{path} must end in one of {known}; {got}. Convert it first.")
-    if not path.is_file():
+    if not path.is_file() and (path.is_dir() or suffix in endings or not endings):
         found = "it is a folder" if path.is_dir() else "there is no such file"
         raise FileNotFoundError(f"{path} must be an existing file; {found}. Check the path.")
+    if endings and suffix not in endings:
+        known, got = ", ".join(endings), f"got {suffix!r}" if suffix else "it has no ending"
+        advice = "Unpack it first" if suffix in _PACKED else "Save it in one of these formats first"
+        raise ValueError(f"{path} must end in one of {known}; {got}. {advice}.")
     return path
 
 

@@ -31,10 +31,10 @@ def as_points(value: Any, name: str, *, dim: int | None = None, ndim: int | None
     ndim : int, optional
         Required number of axes; None allows any but zero.
     """
-    array = as_real(value, name)
+    array, is_name = as_real(value, name), name.isidentifier()  # not of a file
     if array.ndim == 0 or (ndim is not None and array.ndim != ndim):
         wanted = {1: "one point, shape (dim,)", 2: "a 2-D array, shape (n_points, dim)", None: "at least 1-D"}
-        hint = f" For a single point write {name}[None, :]." if ndim == 2 and array.ndim == 1 else ""
+        hint = f" For a single point write {name}[None, :]." if ndim == 2 and array.ndim == 1 and is_name else ""
         raise ValueError(f"{name} must be {wanted.get(ndim, f'{ndim}-D')}; got shape {array.shape}.{hint}")
     if dim is not None and array.shape[-1] != dim:
         matrices = array.ndim > 1 and array.shape[-1] * array.shape[-2] == dim
@@ -43,9 +43,10 @@ def as_points(value: Any, name: str, *, dim: int | None = None, ndim: int | None
     finite = np.isfinite(array)
     if not finite.all():
         rows = np.unique(np.nonzero(~finite)[0])
+        hint = f"Drop such rows with {name}[np.isfinite({name}).all(axis=-1)]." if is_name else "Leave such rows out."
         raise ValueError(
             f"{name} must be finite; {np.count_nonzero(~finite)} entries are NaN or infinite, first in row {rows[0]}. "
-            f"Drop such rows with {name}[np.isfinite({name}).all(axis=-1)]."
+            f"{hint}"
         )
     return array
 
@@ -218,7 +219,9 @@ def needed(module: str, extra: str = "dask", what: str = "this") -> Any:
     try:
         return import_module(module)
     except ImportError as error:
-        name = module.partition(".")[0].replace("_", "-")
-        raise ImportError(
-            f'{what} needs {name}, which is not installed. Write: pip install "subbundle[{extra}]"'
-        ) from error
+        raise not_installed(module.partition(".")[0].replace("_", "-"), extra, what) from error
+
+
+def not_installed(name: str, extra: str, what: str) -> ImportError:
+    """The error where ``what`` needs the package ``name``, which the ``extra`` of this package has."""
+    return ImportError(f'{what} needs {name}, which is not installed. Write: pip install "subbundle[{extra}]"')

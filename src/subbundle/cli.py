@@ -10,12 +10,13 @@ import os
 import re
 import sys
 import traceback
+import warnings
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from subbundle import __version__
 from subbundle._progress import silenced
@@ -54,7 +55,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(_joined(typed))
     options.typed = ["subbundle", *typed]
     try:
-        with silenced(options.quiet):
+        with silenced(options.quiet), warnings.catch_warnings():
+            warnings.showwarning = _noted
             _run(options)
         sys.stdout.flush()
     except BrokenPipeError:
@@ -78,6 +80,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         fault = f"{type(error).__name__} at {place}: {error}. This is a bug in subbundle; please report it"
         return _failed(f"{fault}, with what SUBBUNDLE_TRACEBACK=1 shows.", 3)
     return 0
+
+
+def _noted(message: Warning | str, *place: Any, **where: Any) -> None:
+    """A warning that no command collects: its text, without a place in the source."""
+    print("note:", translated(str(message)), file=sys.stderr)
 
 
 def _joined(words: Sequence[str]) -> list[str]:

@@ -19,7 +19,7 @@ from subbundle._atomic import check_source, check_target
 from subbundle._types import FloatArray, IntArray
 from subbundle._validation import as_points, as_real
 from subbundle.formats.meshes import read_mesh
-from subbundle.formats.tables import check_npy, is_number, separator
+from subbundle.formats.tables import is_number, read_columns, read_npy, read_text
 
 __all__ = ["read_points", "write_mesh", "write_ply"]
 
@@ -184,11 +184,12 @@ def unreadable(path: Path, error: Exception) -> Exception:
     suffix = path.suffix.lower()
     reason = " ".join(line.strip() for line in str(error).splitlines()[:2]) or type(error).__name__
     if isinstance(error, ImportError | UnicodeError):
-        reason = "it is not UTF-8 text"  # for other bytes trimesh requires a package that detects encodings
+        # For other bytes trimesh requires a package that detects encodings.
+        reason = "it is not UTF-8 text. Save it in that encoding"
     elif path.is_file() and path.stat().st_size == 0:
         reason = "it is empty"
     elif suffix == ".npy" and ("pickle" in reason or "Python objects" in reason):
-        reason = "it holds Python objects, not an array of numbers"
+        reason = "it holds Python objects, not an array of numbers. Save array.astype(float)"
     elif suffix == ".npy" and "mmap" in reason:
         reason = "it is cut off: its header announces more numbers than it holds"
     elif suffix in MESH_SUFFIXES:
@@ -228,16 +229,16 @@ def _write_npz(
 
 
 def _read_table(path: Path) -> Any:
-    suffix = path.suffix.lower()
-    if suffix == ".npy":
-        check_npy(path)
-        return np.load(path, allow_pickle=False)
-    if suffix == ".xyz":
-        return np.loadtxt(path, ndmin=2)[:, :3]
-    with open(path, encoding="utf-8-sig") as stream:
-        first = stream.readline()
-    headed = not all(map(is_number, first.split(separator(first))))
-    return np.loadtxt(path, delimiter=separator(first), skiprows=int(headed), ndmin=2, encoding="utf-8-sig")
+    if path.suffix.lower() == ".npy":
+        return read_npy(path, None).points
+    if path.suffix.lower() == ".xyz":
+        return read_text(path, 3).points
+    columns = read_columns(path)
+    for name, column in columns.items():
+        if column.dtype.kind not in "fiub":
+            word = next(str(entry) for entry in column if not is_number(entry))
+            raise ValueError(f"its columns must hold numbers; {name} holds text, such as {word!r:.40}")
+    return np.column_stack(list(columns.values()))
 
 
 def _as_faces(faces: Any, n_points: int) -> np.ndarray[Any, np.dtype[np.int64]]:

@@ -109,10 +109,11 @@ def _state_of(model: Any) -> State:
     if isinstance(model, tuple(_GEOMETRY.values())):
         return _state_of_geometry(model)
     if name not in _ESTIMATORS:
-        raise TypeError(
-            f"model must be one of {', '.join([*_ESTIMATORS, *_GEOMETRY])}; got {name}. Meshes have write, arrays "
-            "numpy.save."
-        )
+        closed = hasattr(model, "frame") and hasattr(model, "field")
+        advice = "Meshes have write, arrays numpy.save."
+        if closed:
+            advice = "A bundle in closed form holds no data: make it again where it is needed."
+        raise TypeError(f"model must be one of {', '.join([*_ESTIMATORS, *_GEOMETRY])}; got {name}. {advice}")
     if not hasattr(model, "n_features_in_"):
         raise ValueError(f"model must be fitted before it is saved; this {name} is not. Call fit first.")
     values, arrays = model._state()

@@ -70,7 +70,7 @@ def test_a_curve_in_the_plane(tmp_path):
     [
         (["-o", "clean.stl"], "must end in one of .csv, .npy, .parquet"),
         (["-o", "nowhere/clean.ply"], "nowhere does not"),
-        (["-o", "clean.ply", "--bandwidth", "-1"], "must be a positive number; got '-1'"),
+        (["-o", "clean.ply", "--bandwidth", "-1"], "must be a positive number, or auto or local; got '-1'"),
         (["-o", "clean.ply", "--dim", "3"], "rank must be an integer in 1..2"),
         (["-o", "clean.ply", "--save-outliers", "out.ply"], "Write --outliers 4 as well"),
         (["-o", "clean.csv", "--normals", "--dim", "1"], "--normals is for surfaces in R³; this is dimension 1"),

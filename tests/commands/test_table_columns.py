@@ -8,7 +8,9 @@ import pytest
 
 from subbundle import Status
 from subbundle.cli import main
-from subbundle.commands._tables import read_columns
+from subbundle.commands._tables import read_table
+from subbundle.formats.tables import read_columns
+from subbundle.scans import read_scan
 
 N = 120
 
@@ -131,7 +133,7 @@ def test_columns_may_be_separated_by_semicolons_or_tabs(tmp_path, name, mark, de
         ("", "it is empty"),
         ("u,v\n", "holds only a line of names"),
         ("u,v\n1,2\n", "must hold at least 2 rows without missing numbers; it has 1."),
-        ("u,v\n1,2\n3\n", "must have 2 entries in every row; row 3 has 1."),
+        ("u,v\n1,2\n3\n", "must have 2 entries in every row; row 3 has 1"),
         ("u,v\na,b\nc,d\n", "none of its columns is numeric: u, v"),
         ("größe,v\n1,2\n".encode("latin-1"), "it is not UTF-8 text"),
     ],
@@ -198,3 +200,60 @@ def test_incomplete_rows_are_located_by_observed_features(tmp_path, monkeypatch,
     np.testing.assert_allclose(coordinates[7], flat[7] @ fit, atol=0.02)  # a tenth of the spacing of the rows
     assert main(["embed", "gaps.csv", "--missing", "local", "--method", "chart", "--quiet"]) != 0
     assert "belongs to --method atlas" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("lines", "names"),
+    [
+        # As numpy.savetxt, pandas, R's write.table and a person write a table of the rows (1, 2), (3, 4), (7, 8).
+        (["# u,v", "1,2", "3,4", "7,8"], ["u", "v"]),
+        (["", "# measured on a Monday", "u,v", "1,2", "3,4", "7,8"], ["u", "v"]),
+        ([",u,v", "0,1,2", "1,3,4", "2,7,8"], ["row", "u", "v"]),
+        (["Unnamed: 0,u,v", "5,1,2", "6,3,4", "7,7,8"], ["row", "u", "v"]),
+        (["u v", "a 1 2", "b 3 4", "c 7 8"], ["column 1", "u", "v"]),
+        (["  1   2", "  3   4", "  7   8"], ["column 1", "column 2"]),
+    ],
+)
+def test_tables_as_other_programs_write_them(tmp_path, lines, names):
+    path = tmp_path / "table.csv"
+    path.write_text("\n".join(lines))
+    found = read_columns(path)
+    assert list(found) == names
+    values = [column for column in found.values() if column.dtype.kind == "f"]
+    assert np.array_equal(np.column_stack(values), [[1, 2], [3, 4], [7, 8]])
+
+
+def test_rows_that_are_only_numbered_can_be_labels(write, capsys):
+    table = columns()
+    write({"": np.arange(N), **table})
+    assert embed("--label", "row") == 0
+    assert [row["row"] for row in read()] == [str(i) for i in range(N)]
+    assert "left out, not numbers: kind" in capsys.readouterr().err
+
+
+def test_scans_and_tables_are_read_alike(tmp_path):
+    (tmp_path / "a.csv").write_text("x;y;z;note\n1,5;2;3;red\n4;;6;blue\n7;8;9;green\n")
+    scan = read_scan(tmp_path / "a.csv")
+    assert scan.points.tolist() == [[1.5, 2, 3], [7, 8, 9]]
+    assert scan.n_dropped == 1
+    (tmp_path / "b.csv").write_text("x,y,z\n1,2,3\n4,five,6\n7,8,9\n")
+    assert read_scan(tmp_path / "b.csv").n_dropped == 1
+    (tmp_path / "c.csv").write_text("name,colour\na,b\n")
+    with pytest.raises(ValueError, match="none of its columns is numeric: name, colour"):
+        read_scan(tmp_path / "c.csv")
+
+
+def test_arrays_have_columns_with_numbers_for_names(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    values = np.random.default_rng(0).standard_normal((60, 3))
+    values[4, 1] = np.nan
+    np.save("a.npy", values)
+    assert main(["embed", "a.npy"]) == 2
+    assert "1 rows have some, in the columns column 2 (1). Write --drop 'column 2'" in capsys.readouterr().err
+    assert read_table(tmp_path / "a.npy", drop=["column 2"]).values.shape == (60, 2)
+
+
+def test_one_column_is_no_table(write, capsys):
+    write({"a": ["1.234,5"] * 9, "b": [str(i) for i in range(9)]})
+    assert main(["embed", "table.csv"]) == 2
+    assert "must hold at least 2 columns of numbers; it has b alone" in capsys.readouterr().err

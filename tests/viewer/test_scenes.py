@@ -168,7 +168,7 @@ def test_without_k3d_the_message_names_the_extra(monkeypatch):
     page.library.cache_clear()
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     monkeypatch.setitem(sys.modules, "k3d", None)
-    with pytest.raises(page.ViewerUnavailableError, match=r'pip install "subbundle\[view\]"'):
+    with pytest.raises(ImportError, match=r'pip install "subbundle\[view\]"'):
         sb.view(TORUS).html()
 
 

@@ -72,7 +72,7 @@ def test_a_job_is_run_first(tmp_path):
     [
         (["nothing.ply", "--html", "page.html"], "nothing.ply must be an existing file"),
         (["cloud.npy", "--html", "page.pdf"], "--html must end in .html; got 'page.pdf'"),
-        (["cloud.npy", "--html", "page.html", "--color", "heat"], "color must be one of x, y, z; got 'heat'"),
+        (["cloud.npy", "--html", "page.html", "--color", "heat"], "--color must be one of x, y, z; got 'heat'"),
         (["empty.npy", "--html", "page.html"], "empty.npy"),
         (["nan.npy", "--html", "page.html"], "nan.npy"),
         (["cloud.npy", "--port", "99999"], "must be a port number in 0..65535; got '99999'"),

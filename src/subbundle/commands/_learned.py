@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from subbundle._progress import Progress
 from subbundle._types import BoolArray, FloatArray, SubbundleWarning
-from subbundle.commands._tables import read_table
+from subbundle.commands._tables import quoted, read_table
 from subbundle.commands.messages import translated
 from subbundle.commands.tuning import DOMINANT_VARIANCE
 
@@ -40,14 +40,6 @@ class Rows:
     labels: dict[str, NDArray[Any]]
     notes: list[str]
 
-    def everywhere(self, column: NDArray[Any], absent: Any) -> NDArray[Any]:
-        """``column`` [n] as one of all rows of the file [N], ``absent`` for those that were left out."""
-        if self.complete.all():
-            return column
-        whole = np.full(len(self.complete), absent, dtype=np.result_type(column, type(absent)))
-        whole[self.complete] = column
-        return whole
-
 
 def read_rows(options: argparse.Namespace, progress: Progress) -> Rows:
     """The rows of ``options.data`` according to the options for columns."""
@@ -58,14 +50,17 @@ def read_rows(options: argparse.Namespace, progress: Progress) -> Rows:
         missing=missing != "refuse",
     )  # fmt: skip
     if table.left_out:
-        first = table.left_out[0]
+        first = quoted(table.left_out[:1])
         progress.note(
             f"left out, not numbers: {', '.join(table.left_out)} (--drop {first} to leave it out without this note, "
             f"--categorical {first} to encode it)"
         )
     complete: BoolArray = np.asarray(np.isfinite(table.values).all(axis=1))
-    if np.isinf(table.values).any():
-        raise ValueError(f"every number of {options.data.name} must be finite; some are infinite. Leave them empty.")
+    if len(table.names) < 2:
+        raise ValueError(
+            f"{options.data.name} must hold at least 2 columns of numbers; it has {', '.join(table.names)} alone. "
+            "Numbers have a decimal point, or a comma where columns are separated otherwise, and no other marks."
+        )
     values = table.values[complete]
     if len(values) < 2:
         gaps = "" if complete.all() else " Write --drop NAMES to leave out columns with missing numbers."
@@ -98,7 +93,7 @@ def _notes(values: FloatArray, names: list[str], standardize: bool) -> list[str]
         notes.append(
             f"the column {names[heaviest]} holds {variance[heaviest] / variance.sum():.0%} of the variance, and its "
             f"units dominate the result: write --standardize to give all columns the same weight, or "
-            f"--drop {names[heaviest]} if it is no measurement"
+            f"--drop {quoted([names[heaviest]])} if it is no measurement"
         )
     repeated = len(values) - len(np.unique(values, axis=0))
     if repeated > WORTH_NOTING * len(values):

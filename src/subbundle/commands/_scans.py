@@ -16,12 +16,12 @@ from subbundle._atomic import check_target
 from subbundle._groups import components_of
 from subbundle._progress import Progress
 from subbundle._types import FloatArray
-from subbundle.commands._tables import NAMED, OUTPUTS, check_output, read_columns, read_table, write_table
+from subbundle.commands._tables import NAMED, OUTPUTS, check_output, columns_of, read_table, write_table
 from subbundle.distributed.tuning import SIGN_VOXEL
 from subbundle.formats.columns import named
 from subbundle.formats.poses import LIST_SUFFIX, read_list, read_matrix
 from subbundle.formats.tables import coordinate_columns
-from subbundle.io import read_points, write_ply
+from subbundle.io import write_ply
 from subbundle.scans import Scan, join_scans, read_scan
 from subbundle.surface.orient import follow, oriented_points
 from subbundle.surface.voxels import voxel_keys
@@ -100,11 +100,9 @@ def _posed(files: Sequence[Path], transforms: Sequence[str]) -> list[tuple[Path,
 def _read_any(path: Path) -> Scan:
     """A scan, or a table with rows of any dimension; columns named x, y, z have the others as attributes."""
     suffix = path.suffix.lower()
-    if suffix == ".npy":
-        return Scan(read_points(path), {}, 0)
-    if suffix not in NAMED:
+    if suffix not in (*NAMED, ".npy"):
         return read_scan(path)
-    columns = read_columns(path)
+    columns = columns_of(path)
     axes = [list(columns)[i] for i in coordinate_columns(list(columns))]
     if len(axes) < 2 or any(columns[axis].dtype.kind not in "fiub" for axis in axes):
         return Scan(read_table(path).values, {}, 0)

@@ -100,7 +100,7 @@ def _reconstruct(parser: ArgumentParser) -> None:
         help="number of coordinates in a table (default: all columns of .npy; of .csv those named x, y, z or x1, x2 …, "
         "else three)",
     )  # fmt: skip
-    _bandwidth(parser, local=False, help="window for normals and topology, or auto (default)")
+    _bandwidth(parser, local=False, help="window for normals and topology")
     parser.add_argument("--closed", action="store_true", help="close the surface over every opening")
     parser.add_argument(
         "--opening", type=value.positive, default=3.0, metavar="W",
@@ -135,6 +135,7 @@ def _view(parser: ArgumentParser) -> None:
         "--run", choices=("reconstruct", "embed", "denoise", "diagnose"), dest="first",
         help="run this on the points first, and show the result with them",
     )  # fmt: skip
+    _drop(parser, "columns of a table that are no coordinates, like a,b; they can colour")
     parser.add_argument("--color", metavar="NAME", help="column or quantity to colour by at first")
     pixels = "columns are the pixels of images, like 28x28"
     parser.add_argument("--image-shape", type=value.image_shape, metavar="HxW", help=pixels)
@@ -185,7 +186,7 @@ def _table(parser: ArgumentParser, missing: tuple[str, ...]) -> None:
         help="rows of numbers: .csv, .tsv, .npy, .parquet, or a cloud (.ply, .obj, .xyz, …)",
     )
     parser.add_argument("--standardize", action="store_true", help="scale columns to mean 0 and standard deviation 1")
-    parser.add_argument("--drop", type=value.names, default=[], metavar="NAMES", help="columns to leave out, like a,b")
+    _drop(parser, "columns to leave out, like a,b")
     encoded = "columns to encode as one indicator column per value"
     parser.add_argument("--categorical", type=value.names, default=[], metavar="NAMES", help=encoded)
     if missing:
@@ -193,6 +194,10 @@ def _table(parser: ArgumentParser, missing: tuple[str, ...]) -> None:
         parser.add_argument(
             "--missing", choices=missing, default=missing[0], help=f"what to do with rows that lack numbers: {ways}"
         )
+
+
+def _drop(parser: ArgumentParser, help: str) -> None:
+    parser.add_argument("--drop", type=value.names, default=[], metavar="NAMES", help=help)
 
 
 def _learning(parser: ArgumentParser) -> None:

@@ -18,7 +18,7 @@ from subbundle.commands._reports import account_of_embedding, check_report, line
 from subbundle.commands._tables import check_output, write_table
 from subbundle.embedding_figure import draw_embedding
 from subbundle.estimators import AtlasEmbedding, PrincipalSubmanifold
-from subbundle.estimators.coordinates import columns_of, not_located
+from subbundle.estimators.coordinates import columns_of, everywhere
 from subbundle.plot import require_matplotlib
 
 
@@ -41,9 +41,7 @@ def run(options: argparse.Namespace) -> None:
         model = _fitted(options, kind, values, progress) if saved is None else saved
         progress.stage("locating the rows")
         found = model.locate(values).as_dict()
-    columns = columns_of(found).items()
-    filled = {name: rows.everywhere(column, not_located(name)) for name, column in columns}
-    write_table(options.output, {**filled, **rows.labels})
+    write_table(options.output, {**everywhere(rows.complete, columns_of(found)), **rows.labels})
     shown = "\n".join(lines_of_embedding(model, values, found))  # with the rows outside a chart, by status
     print(shown)
     for note in [*rows.notes, *(text for text in messages if text not in shown and "outside the chart" not in text)]:

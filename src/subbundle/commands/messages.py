@@ -6,7 +6,8 @@ from __future__ import annotations
 _OPTIONS = {
     "Leave closed=False": "Leave --closed out", "closed=True": "--closed", "larger opening": "larger --opening",
     "larger bandwidth": "larger --bandwidth", "another bandwidth": "another --bandwidth",
-    "more n_components": "a larger --dim", "n_components=": "--dim ", "n_components must": "--dim must",
+    "more n_components": "a larger --dim", "color must": "--color must", "image_shape must": "--image-shape must",
+    "n_components=": "--dim ", "n_components must": "--dim must",
     "; closed='raise' refuses instead": "", ", and labels_ numbers them": "",
     "distortion_ has": "the column distortion has", "distance(X) is": "the result of subbundle distance is",
     "locate(X) reports": "the column status reports",

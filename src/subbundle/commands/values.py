@@ -31,7 +31,10 @@ def _or(convert: Callable[[str], Any], *names: str) -> Callable[[str], Any]:
     """The type ``convert``, or one of ``names`` as it is."""
 
     def value(text: str) -> Any:
-        return text if text in names else convert(text)
+        try:
+            return text if text in names else convert(text)
+        except ArgumentTypeError as error:
+            raise ArgumentTypeError(str(error).replace("; got", f", or {' or '.join(names)}; got")) from None
 
     return value
 

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import trimesh
 
 from subbundle import saving
 from subbundle._atomic import check_source, check_target
@@ -19,10 +18,12 @@ from subbundle._types import FloatArray
 from subbundle.bundles.principal import PrincipalSubbundle
 from subbundle.bundles.ridge_project import ridge_project
 from subbundle.cloud import Cloud
-from subbundle.commands._tables import NAMED, no_numbers, read_columns
+from subbundle.commands._tables import NAMED, check_names, columns_of
 from subbundle.diagnostics import diagnose
 from subbundle.estimators import AtlasEmbedding
-from subbundle.io import MESH_SUFFIXES, read_points
+from subbundle.formats.meshes import read_faces
+from subbundle.formats.tables import no_numbers
+from subbundle.io import MESH_SUFFIXES, unreadable
 from subbundle.scans import Scan, read_scan
 from subbundle.selection import choose_bandwidth
 from subbundle.surface.reconstruct import reconstruct
@@ -34,6 +35,15 @@ from subbundle.viewer.page import library
 _COORDINATES = (
     ("x", "y", "z"), ("x", "y"), ("coordinate_1", "coordinate_2", "coordinate_3"), ("coordinate_1", "coordinate_2"),
 )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows [n, d], the ``names`` of their columns, and the other columns, which can colour them."""
+
+    points: FloatArray
+    names: Sequence[str]
+    others: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +64,7 @@ def run(options: argparse.Namespace) -> None:
         check_target(options.html, (".html",), "--html")
     progress = Progress()
     progress.stage(f"reading {', '.join(path.name for path in options.files)}")
-    objects = objects_in(options.files)
+    objects = objects_in(options.files, options.drop)
     if options.first is not None:
         objects = with_job(objects, options.first, progress, options.jobs)
     progress.stage("preparing the page")
@@ -75,7 +85,7 @@ def run(options: argparse.Namespace) -> None:
     server.wait()
 
 
-def objects_in(files: Sequence[Path]) -> Objects:
+def objects_in(files: Sequence[Path], drop: Sequence[str] = ()) -> Objects:
     """The content of ``files``. A table given with one saved model is located by that model."""
     named: dict[str, Any] = {}
     columns: dict[str, Mapping[str, Any]] = {}
@@ -83,16 +93,20 @@ def objects_in(files: Sequence[Path]) -> Objects:
     for path in files:
         check_source(path)
         name = path.name if path.name not in named else str(path)
-        held = _read(path)
+        held = _read(path, drop)
         if isinstance(held, Scan):
-            scans[name], held = held, (held.points, held.attributes)
-        named[name], columns[name] = held
+            scans[name], held = held, Table(held.points, (), held.attributes)
+        named[name], columns[name] = held, held.others if isinstance(held, Table) else {}
     models = [name for name, thing in named.items() if hasattr(thing, "get_params")]
-    tables = [name for name, thing in named.items() if isinstance(thing, np.ndarray)]
+    tables = [name for name, thing in named.items() if isinstance(thing, Table)]
     if len(models) == 1 and len(tables) == 1 and len(named) == 2:
-        rows, wanted = named[tables[0]], named[models[0]].n_features_in_
+        rows, wanted = named[tables[0]].points, named[models[0]].n_features_in_
         if rows.shape[1] != wanted:
-            raise ValueError(f"{tables[0]} must have the {wanted} features of {models[0]}; it has {rows.shape[1]}.")
+            found = ", ".join(named[tables[0]].names) or rows.shape[1]
+            raise ValueError(
+                f"{tables[0]} must have the {wanted} features of {models[0]}; it has {found}. Leave columns out with "
+                "--drop NAMES."
+            )
         return Objects({models[0]: named[models[0]]}, rows, columns[tables[0]])
     first = next(iter(named))
     return Objects(named, None, columns[first], scans)
@@ -100,10 +114,10 @@ def objects_in(files: Sequence[Path]) -> Objects:
 
 def with_job(objects: Objects, job: str, progress: Progress, n_jobs: int | None) -> Objects:
     """``objects`` and the result of ``job`` on the first cloud among them."""
-    found = next((name for name, thing in objects.named.items() if isinstance(thing, np.ndarray)), None)
+    found = next((name for name, thing in objects.named.items() if isinstance(thing, Table)), None)
     if found is None:
         raise ValueError(f"--run {job} needs points; {', '.join(objects.named)} holds none.")
-    points = objects.named[found]
+    points = objects.named[found].points
     progress.stage(f"{job}: {len(points)} points")
     if job == "embed":
         model = AtlasEmbedding("auto", n_jobs=n_jobs).fit(points)
@@ -127,21 +141,19 @@ def _denoised(points: FloatArray, n_jobs: int | None) -> FloatArray:
     return ridge_project(PrincipalSubbundle(cloud, 2, width, n_jobs=n_jobs), points).points
 
 
-def _read(path: Path) -> Scan | tuple[Any, Mapping[str, Any]]:
-    """The scan in a file, or another object and columns that can colour it."""
+def _read(path: Path, drop: Sequence[str]) -> Any:
+    """The scan or the table in a file, or another object."""
     suffix = path.suffix.lower()
     if suffix == ".npz":
         held = _read_npz(path)
         if held is not None:
-            return held, {}
-    if suffix in NAMED:
-        return _read_columns(path)
-    if suffix == ".npy":
-        return read_points(path), {}
+            return held
+    if suffix in (*NAMED, ".npy"):
+        return _read_columns(path, drop)
     if suffix in MESH_SUFFIXES:
         mesh = _read_mesh(path)
         if mesh is not None:
-            return mesh, {}
+            return mesh
     return read_scan(path)
 
 
@@ -158,26 +170,22 @@ def _read_npz(path: Path) -> Any:
 def _read_mesh(path: Path) -> Mesh | None:
     """The mesh in a file; None when it holds points without faces, or nothing that can be read here."""
     try:
-        loaded: Any = trimesh.load(path, process=False, force="mesh")
+        found = read_faces(path)
     except Exception:  # parsers fail in many ways; the reader of scans reports what is wrong
         return None
-    if not len(getattr(loaded, "faces", ())):
-        return None
-    colours = getattr(loaded.visual, "vertex_colors", None) if loaded.visual.kind == "vertex" else None
-    attributes = {} if colours is None else {"colours": np.asarray(colours, dtype=np.uint8)[:, :3]}
-    return Mesh(
-        np.asarray(loaded.vertices, dtype=np.float64), np.asarray(loaded.faces, dtype=np.int64), None, attributes
-    )
+    return None if found is None else Mesh(found[0].points, found[1], found[0].normals, found[0].attributes)
 
 
-def _read_columns(path: Path) -> tuple[FloatArray, Mapping[str, Any]]:
+def _read_columns(path: Path, drop: Sequence[str]) -> Table:
     """Coordinates and the other columns of a table."""
-    columns = read_columns(path)
-    numbers = [name for name, column in columns.items() if column.dtype.kind in "fiub"]
+    columns = columns_of(path)
+    check_names("--drop", drop, columns)
+    numbers = [name for name, column in columns.items() if column.dtype.kind in "fiub" and name not in drop]
     lower = {name.strip().lower(): name for name in numbers}
     chosen = next((names for names in _COORDINATES if all(name in lower for name in names)), None)
     coordinates = [lower[name] for name in chosen] if chosen is not None else numbers
     if not coordinates:
-        raise no_numbers(path, columns)
+        raise unreadable(path, no_numbers(columns))
     others = {name: column for name, column in columns.items() if name not in coordinates}
-    return np.column_stack([columns[name].astype(np.float64) for name in coordinates]), others
+    names = coordinates if path.suffix.lower() in NAMED else ()
+    return Table(np.column_stack([columns[name].astype(np.float64) for name in coordinates]), names, others)

@@ -24,13 +24,14 @@ from subbundle._atomic import atomic_path, write_text
 from subbundle._progress import Progress
 from subbundle._sampling import FITTED, fraction_for, smallest
 from subbundle._types import FloatArray, Status, SubbundleWarning
-from subbundle._validation import as_choice, as_integer, needed
+from subbundle._validation import as_choice, as_integer
 from subbundle.distributed.plan import prepared
 from subbundle.distributed.readers import suffix_of
 from subbundle.distributed.runner import Call, run_all
 from subbundle.distributed.sources import Chunk, Source, TableLayout, open_source, read_rows, sample_rows, table_layout
 from subbundle.estimators import AtlasEmbedding
-from subbundle.estimators.coordinates import GivesCoordinates, columns_of, not_located
+from subbundle.estimators.coordinates import GivesCoordinates, columns_of, everywhere
+from subbundle.formats.tables import write_columns
 
 # Rows of a chunk: a few seconds of work, and little memory.
 _CHUNK = 200_000
@@ -189,8 +190,9 @@ def _locate_chunk(chunk: Chunk, layout: TableLayout, model: str, missing: str, p
         )
     used = np.ones(len(values), np.bool_) if missing == "local" else complete
     columns = _columns(_model(model), values[used])
-    whole = {name: _everywhere(used, name, column) for name, column in columns.items()}
-    _write(path, {**whole, **labels})
+    whole = everywhere(used, columns)
+    with atomic_path(path) as temporary:
+        write_columns(temporary, {**whole, **labels})
     residual = columns["residual"][np.isfinite(columns["residual"])]
     summary = {
         "incomplete": int(np.sum(~complete)), "squares": float(np.sum(residual**2)), "counted": len(residual),
@@ -207,25 +209,6 @@ def _columns(model: Any, values: FloatArray) -> dict[str, NDArray[Any]]:
         warnings.simplefilter("ignore", SubbundleWarning)
         columns = columns_of(model.locate(rows).as_dict())
     return {name: column[: len(values)] for name, column in columns.items()}
-
-
-def _everywhere(used: NDArray[np.bool_], name: str, column: NDArray[Any]) -> NDArray[Any]:
-    """``column`` with a value for rows that were left out: NaN, component −1, status NOT_FINITE."""
-    if used.all():
-        return column
-    whole = np.full(len(used), not_located(name), column.dtype)
-    whole[used] = column
-    return whole
-
-
-def _write(path: str, columns: dict[str, NDArray[Any]]) -> None:
-    with atomic_path(path) as temporary:
-        if suffix_of(path) == ".parquet":
-            arrow = needed("pyarrow")
-            needed("pyarrow.parquet").write_table(arrow.table(columns), temporary)
-            return
-        with open(temporary, "wb") as stream:
-            np.save(stream, np.column_stack([column.astype(np.float64) for column in columns.values()]))
 
 
 def _summary(paths: tuple[Path, ...], model: Any, n_rows: int, count: int, found: list[dict[str, Any]]) -> Embedded:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
-from subbundle._types import FloatArray, Status, StatusArray, SubbundleWarning
+from subbundle._types import BoolArray, FloatArray, Status, StatusArray, SubbundleWarning
 from subbundle.charts.base import Located
 from subbundle.estimators._input import checked_coordinates
 from subbundle.estimators._lazy import is_lazy, transformed
@@ -32,9 +32,14 @@ def columns_of(found: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
     return columns | {name: values.astype(np.int64) for name, values in whole.items() if values is not None}
 
 
-def not_located(name: str) -> float:
-    """The entry of a column in rows that were not located."""
-    return {"component": -1, "status": int(Status.NOT_FINITE)}.get(name, np.nan)
+def everywhere(used: BoolArray, columns: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """``columns`` of the rows that are ``used`` [N] as columns of all; rows left out have NaN, component −1, status."""
+    whole = {}
+    for name, column in columns.items():
+        absent = {"component": -1, "status": int(Status.NOT_FINITE)}.get(name, np.nan)
+        whole[name] = np.full(len(used), absent, np.asarray(column).dtype)
+        whole[name][used] = column
+    return whole
 
 
 class GivesCoordinates(ShownWhenFitted, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ABC):

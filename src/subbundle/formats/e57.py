@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from subbundle._validation import not_installed
 from subbundle.formats.columns import Content, named
 from subbundle.formats.decoder import decoded, send
 from subbundle.formats.poses import rotation_of
@@ -33,7 +34,7 @@ _PACKED = 8
 def read_e57(path: Path) -> Content:
     """All scans of the file in their common frame, in metres; ``scan`` is the number of each, if there are several."""
     if find_spec("pye57") is None:
-        raise ImportError('.e57 files need pye57, which is not installed. Write: pip install "subbundle[e57]"')
+        raise not_installed("pye57", "e57", "a .e57 file")
     with open(path, "rb") as stream:
         if stream.read(8) != b"ASTM-E57":
             raise ValueError("it is cut off or no E57 file: its header is missing")

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from subbundle.formats.columns import LONGEST_HEADER, Content, as_normals, named
 from subbundle.formats.text_meshes import read_obj, read_off
@@ -28,6 +29,20 @@ def read_mesh(path: Path) -> Content:
     if not parts:
         return Content(np.empty((0, 3)))
     return _of_stl(parts) if suffix == ".stl" else _of_ply(parts)
+
+
+def read_faces(path: Path) -> tuple[Content, NDArray[np.int64]] | None:
+    """The vertices of a mesh with their attributes, and its triangles [m, 3]; None where a file has no faces."""
+    parts = [part for part in _parts(path) if len(getattr(part, "faces", ()))]
+    if not parts:
+        return None
+    counts = np.cumsum([0, *(len(part.vertices) for part in parts)])
+    faces = [np.asarray(part.faces, dtype=np.int64) + first for part, first in zip(parts, counts, strict=False)]
+    content = _of_ply(parts)
+    if not content.attributes and all(part.visual.kind == "vertex" for part in parts):
+        shades = [np.asarray(part.visual.vertex_colors, dtype=np.uint8)[:, :3] for part in parts]
+        content = Content(content.points, {"colors": np.concatenate(shades)})
+    return content, np.concatenate(faces)
 
 
 def _of_ply(parts: list[Any]) -> Content:
@@ -51,7 +66,7 @@ def _of_stl(parts: list[Any]) -> Content:
 
 
 def _parts(path: Path) -> list[Any]:
-    """The meshes and clouds with at least one vertex in a file, as trimesh gives them."""
+    """The meshes and clouds with at least one vertex in a file, as trimesh gives them; other files are not opened."""
     import trimesh
 
     # The log of trimesh about a damaged file is silenced; the reason is in the error.

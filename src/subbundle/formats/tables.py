@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import csv
+import re
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from importlib import import_module
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subbundle._archives import read_arrays
+from subbundle._validation import needed
 from subbundle.formats.columns import Content, as_colors, as_normals, check_width, named, unnamed
 
 TEXT_SUFFIXES = (".xyz", ".xyzn", ".xyzrgb", ".pts", ".asc", ".txt")
@@ -21,6 +27,11 @@ _PROMISED = {
 }
 _POINT_ARRAYS = ("points", "scan", "xyz", "positions", "vertices")
 _COLOUR_ARRAYS = ("colors", "colours", "rgb")
+# Entries that stand for a missing number, in small letters.
+_MISSING = ("", "na", "n/a", "#n/a", "<na>", "nan", "null", "none", "?")
+# The name of a first column without one, as other programs write it; and ours, where it numbers the rows.
+_UNNAMED = re.compile(r"|Unnamed: 0|__index_level_0__")
+ROW_NUMBERS = "row"
 # Lines that may stand before the first line of numbers.
 _LONGEST_HEAD = 100
 
@@ -49,26 +60,143 @@ def _head(path: Path) -> tuple[int, list[str], str | None]:
 
 
 def read_csv(path: Path, dim: int | None) -> Content:
-    """Numbers separated by commas, semicolons or tabs, optionally under a line of names; text is left out."""
-    with open(path, encoding="utf-8-sig", newline="") as stream:
-        line = stream.readline()
-    first = next(csv.reader([line], delimiter=separator(line)), [])
-    headed = not all(is_number(entry) for entry in first)
-    how: dict[str, Any] = {"delimiter": separator(line), "encoding": "utf-8-sig", "ndmin": 2}
+    """The points in a ``.csv`` or ``.tsv`` file; columns of text are left out, single words among numbers are gaps."""
+    columns, headed = _text_columns(path, gaps=True)
+    numbers = {name: column for name, column in columns.items() if column.dtype.kind == "f"}
+    if not numbers:
+        raise no_numbers(columns)
+    table = np.column_stack(list(numbers.values()))
+    return _with_names(table, list(numbers), dim) if headed else unnamed(table, dim or 3)
+
+
+def read_columns(path: Path) -> dict[str, NDArray[Any]]:
+    """Every column of a ``.csv``, ``.tsv`` or ``.parquet`` file by its name: numbers (NaN where one lacks) or text."""
+    columns = _parquet_columns(path) if path.suffix.lower() == ".parquet" else _text_columns(path)[0]
+    if not columns:
+        raise ValueError("it holds no columns")
+    first = next(iter(columns))
+    if not _UNNAMED.fullmatch(first):
+        return columns
+    # The numbers that other programs write before the rows are labels, however regular.
+    values = columns[first]
+    counted = values.dtype.kind in "iuf" and len(values) > 1 and bool(np.all(np.diff(values) == 1))
+    names = [ROW_NUMBERS if counted else "column 1", *list(columns)[1:]]
+    held = [values.astype(np.int64).astype(str) if counted else values, *list(columns.values())[1:]]
+    return dict(zip(names, held, strict=True)) if names[0] not in columns else columns
+
+
+def write_columns(path: Path, columns: Mapping[str, NDArray[Any]]) -> None:
+    """Write ``columns`` of equal length to a ``.csv``, ``.npy`` (the numbers only, as one matrix) or ``.parquet``."""
+    suffix = path.suffix.lower()
+    if suffix == ".npy":
+        numbers = [c for c in map(np.asarray, columns.values()) if c.dtype.kind in "fiub"]
+        np.save(path, np.column_stack([c.astype(np.float64) for c in numbers]))
+    elif suffix == ".csv":
+        with open(path, "w", encoding="utf-8", newline="") as text:
+            writer = csv.writer(text)
+            writer.writerow(columns)
+            # repr keeps every bit of a float and is the shortest that does.
+            writer.writerows(zip(*(c.tolist() for c in columns.values()), strict=True))
+    else:
+        arrow = needed("pyarrow", "parquet", ".parquet")
+        import_module("pyarrow.parquet").write_table(arrow.table(dict(columns)), path)
+
+
+def no_numbers(columns: Iterable[str]) -> ValueError:
+    """The error for a table whose columns are all text."""
+    return ValueError(f"it must hold columns of numbers; none of its columns is numeric: {', '.join(columns)[:200]}")
+
+
+def _text_columns(path: Path, *, gaps: bool = False) -> tuple[dict[str, NDArray[Any]], bool]:
+    """Columns separated by commas, semicolons, tabs or blanks; and whether a line of names stands above them.
+
+    Lines that begin with # may stand before; the last of them has the names if it has as many as there are columns.
+    """
+    skipped, names, mark = _layout(path)
     try:
-        table = np.loadtxt(path, skiprows=int(headed), **how)
-    except ValueError:  # text or gaps among the numbers, for the slower parser
-        table = np.genfromtxt(path, skip_header=int(headed), dtype=np.float64, **how)
-    return _with_names(table, [name.strip() for name in first], dim) if headed else unnamed(table, dim or 3)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # of no rows, which is found below
+            table = np.loadtxt(
+                path, delimiter=mark.strip(" ") or None, skiprows=skipped, ndmin=2, encoding="utf-8-sig", comments=None
+            )
+        columns: list[NDArray[Any]] = list(table.T) if table.size else []
+    except ValueError:  # text, gaps or decimal commas among the numbers
+        columns = _parsed_columns(path, skipped, mark, gaps)
+    if not columns:
+        raise ValueError("it holds only a line of names" if names else "it is empty")
+    headed = bool(names)
+    if len(names) == len(columns) - 1:
+        names = ["", *names]  # as R writes the names of rows
+    names = names or [f"column {i + 1}" for i in range(len(columns))]
+    if len(names) != len(columns):
+        raise ValueError(f"it must have as many names as columns; it has {len(names)} and {len(columns)}")
+    if len(set(names)) < len(names):
+        names = [f"{name} ({i + 1})" for i, name in enumerate(names)]
+    return dict(zip(names, columns, strict=True)), headed
+
+
+def _layout(path: Path) -> tuple[int, list[str], str]:
+    """Lines before the rows, the names of the columns if there are any, and what separates columns."""
+    remark, skipped = "", 0
+    with open(path, encoding="utf-8-sig", newline="") as stream:
+        for line in stream:
+            if line.strip() and not line.startswith("#"):
+                break
+            remark, skipped = line.strip() and line, skipped + 1
+        else:
+            raise ValueError("it is empty")
+        mark = separator(line)
+        rows = _split(chain([line], stream), mark)
+        first = [entry.strip() for entry in next(rows)]
+        if not any(is_number(_decimal(entry, mark)) for entry in first):
+            return skipped + getattr(rows, "line_num", 1), first, mark
+    names = [name.strip() for name in next(_split([remark.lstrip("# ")], mark), [])]
+    return skipped, names if len(names) == len(first) and all(names) else [], mark
+
+
+def _parsed_columns(path: Path, skipped: int, mark: str, gaps: bool) -> list[NDArray[Any]]:
+    """The columns, entry by entry."""
+    with open(path, encoding="utf-8-sig", newline="") as stream:
+        rows = [row for row in _split(islice(stream, skipped, None), mark) if row]
+    width = len(rows[0]) if rows else 0
+    odd = next((i for i, row in enumerate(rows) if len(row) != width), None)
+    if odd is not None:
+        raise ValueError(f"it must have {width} entries in every row; row {skipped + odd + 1} has {len(rows[odd])}")
+    return [_column([row[i] for row in rows], mark, gaps) for i in range(width)]
+
+
+def _decimal(entry: str, mark: str) -> str:
+    """``entry`` with a decimal point: its comma may separate decimals where another ``mark`` separates columns."""
+    return entry if mark == "," else entry.replace(",", ".")
+
+
+def _column(entries: list[str], mark: str, gaps: bool) -> NDArray[Any]:
+    """Numbers if all entries are numbers or missing, and not all are missing; otherwise text.
+
+    With ``gaps`` entries of text are missing numbers where most entries are numbers.
+    """
+    filled = [entry.strip() for entry in entries]
+    numbers = [_decimal(entry, mark) for entry in filled]
+    known = [is_number(entry) for entry in numbers]
+    rest = [entry for entry, is_known in zip(filled, known, strict=True) if not is_known]
+    if any(known) and (all(entry.lower() in _MISSING for entry in rest) or (gaps and len(rest) < len(filled) / 2)):
+        return np.array([float(entry) if is_known else np.nan for entry, is_known in zip(numbers, known, strict=True)])
+    return np.array(filled, dtype=str)
+
+
+def _parquet_columns(path: Path) -> dict[str, NDArray[Any]]:
+    needed("pyarrow", "parquet", ".parquet")
+    table = import_module("pyarrow.parquet").read_table(path)
+    columns = {name: table[name].to_numpy() for name in table.column_names}
+    # Dates and times are text, as in other tables.
+    return {name: values if values.dtype.kind in "fiubOU" else values.astype(str) for name, values in columns.items()}
 
 
 def _with_names(table: NDArray[Any], names: list[str], dim: int | None) -> Content:
     found = coordinate_columns(names)
     places = list(range(dim)) if dim is not None else found if len(found) > 2 else [0, 1, 2]
     check_width(table, max(len(places), len(names)))
-    rest = {names[i]: table[:, i] for i in range(len(names)) if i not in places}
-    # A column of text reads as NaN throughout.
-    return named(table[:, places], {name: column for name, column in rest.items() if np.isfinite(column).any()})
+    return named(table[:, places], {names[i]: table[:, i] for i in range(len(names)) if i not in places})
 
 
 def coordinate_columns(names: list[str]) -> list[int]:
@@ -80,8 +208,14 @@ def coordinate_columns(names: list[str]) -> list[int]:
 
 
 def separator(line: str) -> str:
-    """What separates the columns of a ``.csv`` or ``.tsv`` file, from its first line."""
-    return max(",;\t", key=line.count)
+    """What separates the columns of a ``.csv`` or ``.tsv`` file, from its first line: blanks if nothing else does."""
+    mark = max(",;\t", key=line.count)
+    return " " if mark not in line and " " in line.strip() else mark
+
+
+def _split(lines: Iterable[str], mark: str) -> Iterator[list[str]]:
+    """The entries of ``lines``, which may be quoted unless blanks separate them."""
+    return (line.split() for line in lines) if mark == " " else csv.reader(lines, delimiter=mark)
 
 
 def is_number(entry: str) -> bool:

@@ -10,7 +10,6 @@ Matplotlib is needed only when something is drawn.
 
 from subbundle._scene import Scene, View, fit
 from subbundle.plot.canvas import (
-    PlottingUnavailableError,
     add_scale,
     colours_of,
     draw_lines_of_bundle,
@@ -26,7 +25,6 @@ from subbundle.plot.solid import geodesics, mesh
 __all__ = [
     "PALETTE",
     "EmbeddingDisplay",
-    "PlottingUnavailableError",
     "Scene",
     "View",
     "add_scale",

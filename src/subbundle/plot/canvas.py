@@ -10,22 +10,13 @@ import numpy as np
 
 from subbundle._atomic import check_target
 from subbundle._types import FloatArray
-from subbundle._validation import as_integer, as_points
+from subbundle._validation import as_integer, as_points, needed
 from subbundle.io import atomic_path
-
-
-class PlottingUnavailableError(ImportError):
-    """Matplotlib is not installed."""
 
 
 def require_matplotlib() -> None:
     """Raise, with what to install, if Matplotlib is missing."""
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError as error:
-        raise PlottingUnavailableError(
-            'drawing needs matplotlib, which is not installed. Write: pip install "subbundle[plot]"'
-        ) from error
+    needed("matplotlib", "plot", "drawing")
 
 
 def new_figure(n_panels: int = 1, *, size: float = 4.6) -> tuple[Any, list[Any]]:

@@ -94,7 +94,9 @@ def _adder(thing: Any) -> Callable[[Gathered, str, Any, Extras], None]:
     if hasattr(thing, "vertices") and hasattr(thing, "faces"):
         return add_mesh
     if hasattr(thing, "points") and np.ndim(thing.points) == 2:
-        return lambda gathered, name, thing, extras: add_points(gathered, name, thing.points, extras)
+        return lambda gathered, name, thing, extras: add_points(
+            gathered, name, thing.points, extras, tuple(getattr(thing, "names", ()))
+        )
     if hasattr(thing, "get_params") and hasattr(thing, "fit"):
         raise ValueError(f"{type(thing).__name__} is not supported by the viewer. View its coordinates instead.")
     if isinstance(thing, np.ndarray | list | tuple) or hasattr(thing, "__array__"):
@@ -105,10 +107,10 @@ def _adder(thing: Any) -> Callable[[Gathered, str, Any, Extras], None]:
     )
 
 
-def add_points(gathered: Gathered, name: str, points: Any, extras: Extras) -> None:
-    """A plain cloud [n, d]; exact geodesics are learned from it at the first request."""
+def add_points(gathered: Gathered, name: str, points: Any, extras: Extras, names: tuple[str, ...] = ()) -> None:
+    """A plain cloud [n, d], with ``names`` of its columns; exact geodesics are learned from it at the first request."""
     key = gathered.new_key()
-    gathered.draw_table(name, add_table(gathered, name, points, extras))
+    gathered.draw_table(name, add_table(gathered, name, points, extras, names=names or None))
     gathered.measures[key] = LearnedMeasure(points, gathered.spaces.place)
 
 
@@ -199,7 +201,8 @@ def _add_frame(gathered: Gathered, name: str, frame: Any, extras: Extras) -> Non
     if not numbers.shape[1]:
         raise ValueError(f"{name} must have columns of numbers; it has none among {list(frame.columns)}.")
     others = {str(column): frame[column].to_numpy() for column in frame.columns if column not in numbers.columns}
-    add_points(gathered, name, numbers.to_numpy(), replace(extras, columns={**others, **extras.columns}))
+    extras = replace(extras, columns={**others, **extras.columns})
+    add_points(gathered, name, numbers.to_numpy(), extras, tuple(map(str, numbers.columns)))
 
 
 def _images(scene: Scene, points: FloatArray, shape: tuple[int, int]) -> NDArray[np.uint8] | None:
@@ -233,7 +236,8 @@ def _choose_colours(scene: Scene, wanted: str | None) -> None:
     for i, table in enumerate(scene.tables):
         own = [quantity.name for quantity in table.quantities]
         bare = {*(table.features or ()), *COMPONENTS}
-        first = next((name for name in own if name not in bare), None)
+        varying = [quantity.name for quantity in table.quantities if np.ptp(quantity.values, axis=0).any()]
+        first = next((name for name in varying if name not in bare), None)
         # Points alone are coloured by height; surfaces are shaded, and points on one need no colours.
         drawn = next(layer for layer in scene.layers if layer.table == table.key)
         height = next(panel.axes[-1] for panel in scene.panels if panel.key == drawn.panel)

@@ -15,6 +15,8 @@ from importlib import resources, util
 from pathlib import Path
 from typing import Any
 
+from subbundle._validation import not_installed
+
 _IMPORT = re.compile(r'^import\s+\{[^}]*\}\s+from\s+"\./([\w-]+\.js)";\n', re.MULTILINE)
 _PAGE = """<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
@@ -34,10 +36,6 @@ startPage();
 
 
 _WHOLE_PAGE = "html, body { margin: 0; height: 100%; }"
-
-
-class ViewerUnavailableError(ImportError):
-    """The drawing library of the viewer is not installed."""
 
 
 def page_of(
@@ -62,12 +60,10 @@ def page_of(
 @cache
 def library() -> bytes:
     """The gzipped code of three.js as the installed package ``k3d`` ships it."""
-    found = util.find_spec("k3d")
+    found = util.find_spec("k3d")  # not imported: that takes a second
     path = Path(found.origin).parent / "static" / "standalone.js" if found and found.origin else None
     if path is None or not path.is_file():
-        raise ViewerUnavailableError(
-            'the viewer needs k3d 3.2 or later, which is not installed. Write: pip install "subbundle[view]"'
-        )
+        raise not_installed("k3d 3.2 or later", "view", "the viewer")
     return gzip.compress(path.read_bytes(), compresslevel=9, mtime=0)
 
 

@@ -21,7 +21,7 @@ _STYLE = """
 .sb-page > h2 { font-size: 1.15rem; margin: 2.2rem 0 .6rem; }
 .sb-page > table { border-collapse: collapse; }
 .sb-page > table th { text-align: left; font-weight: 600; padding: .18rem 2rem .18rem 0; vertical-align: top; }
-.sb-page > table td { padding: .18rem 1.5rem .18rem 0; vertical-align: top; }
+.sb-page > table td { padding: .18rem 1.5rem .18rem 0; vertical-align: top; overflow-wrap: anywhere; }
 .sb-page .why { color: #626a76; }
 .sb-page p img { max-width: 100%; }
 .sb-page pre { background: #f2f4f7; padding: .8rem 1rem; border-radius: 8px; overflow-x: auto; font-size: .88rem; }

@@ -61,3 +61,11 @@ export function shown(value, digits = 4) {
   if (size !== 0 && (size < 1e-3 || size >= 1e6)) return value.toExponential(digits - 2).replace("e+", "e");
   return String(Number(value.toPrecision(digits)));
 }
+
+/** Both ends of an interval in as few digits as show its length to two: georeferenced coordinates differ in late ones. */
+export function ends(low, high) {
+  const size = Math.max(Math.abs(low), Math.abs(high));
+  const common = Math.max(0, Math.ceil(Math.log10(size / (high - low))));
+  if (!Number.isFinite(common) || common < 3) return [shown(low, 3), shown(high, 3)];
+  return [low, high].map((value) => String(Number(value.toPrecision(Math.min(common + 2, 15)))));
+}

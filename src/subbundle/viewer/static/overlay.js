@@ -1,6 +1,6 @@
 // What is drawn over a view: axes with numbers, and the rectangle of a brush.
 
-import { shown } from "./data.js";
+import { ends, shown } from "./data.js";
 
 /** Round numbers that divide low..high into about `count` pieces. */
 export function ticksOf(low, high, count) {
@@ -130,7 +130,10 @@ function labelEdges(panel, context, bits, at, onScreen, low, high) {
     context.fillText(panel.record.axes[k] || "", ...push(middle, 16));
     context.font = "11px system-ui, sans-serif";
     const near = (a, b, t) => [a[0] + (b[0] - a[0]) * t, a[1] + (b[1] - a[1]) * t];
-    context.fillText(shown(labelled(panel, k, low[k]), 3), ...push(near(from, to, 0.06), 14));
-    context.fillText(shown(labelled(panel, k, high[k]), 3), ...push(near(from, to, 0.94), 14));
+    const [first, last] = ends(labelled(panel, k, low[k]), labelled(panel, k, high[k]));
+    // Long numbers keep away from the corner, where those of the other axis stand.
+    const inset = (text) => Math.max(0.06, 0.02 * text.length - 0.05);
+    context.fillText(first, ...push(near(from, to, inset(first)), 14));
+    context.fillText(last, ...push(near(from, to, 1 - inset(last)), 14));
   }
 }
