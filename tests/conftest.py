@@ -17,10 +17,11 @@ _BLAS = ThreadpoolController()
 def pytest_configure(config):
     """Compile on all cores before the workers start: on an empty cache each would compile every kernel.
 
-    Workers inherit that threads of OpenMP, which scikit-learn's neighbours start for three rows too, sleep while they
-    wait: with a worker per core they would use up the time of the one that they wait for.
+    Workers inherit that threads of OpenMP, which scikit-learn's neighbours start for three rows too, and of OpenBLAS
+    sleep while they wait: with a worker per core they would use up the time of the one that they wait for.
     """
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")  # 2⁴ cycles, the least; a tenth of a second else
     whole = config.args_source is pytest.Config.ArgsSource.TESTPATHS
     several = (config.getoption("numprocesses", None) or 0) > 1
     if whole and several and not hasattr(config, "workerinput") and not field_batch._cache.is_kept():

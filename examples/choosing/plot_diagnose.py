@@ -28,7 +28,7 @@ report
 # Other clouds, other warnings: isotropic noise, two spheres, and a flat sheet.
 rng = np.random.default_rng(0)
 clouds = {
-    "a ball of noise": rng.normal(size=(600, 3)),
+    "a ball of noise": rng.normal(size=(200, 3)),
     "two spheres": np.concatenate(
         [sb.datasets.sphere(600, noise=0.02, seed=s).points + [4.0 * s, 0, 0] for s in (0, 1)]
     ),

@@ -69,7 +69,7 @@ def test_images_of_a_turning_and_tilting_ball_have_no_outliers():
     assert report.outliers < 0.01
     assert not any("far from the ridge" in text for text in report.warnings)
     strange = rng.permuted(images[:15], axis=1)
-    mixed = sb.diagnose(np.concatenate([images, strange]), 2)
+    mixed = sb.diagnose(np.concatenate([images, strange]), 2, report.bandwidth)
     assert any("far from the ridge" in text for text in mixed.warnings)
 
 

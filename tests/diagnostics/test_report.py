@@ -54,9 +54,9 @@ def test_the_page_holds_everything(torus, tmp_path):
 
 
 def test_noise_and_lattices_give_warnings():
-    noise = sb.diagnose(np.random.default_rng(0).standard_normal((400, 3)))
+    noise = sb.diagnose(np.random.default_rng(0).standard_normal((200, 3)))
     assert "pure noise, a lattice or a cloud that fills the space" in words(noise)
-    lattice = np.stack(np.meshgrid(*[np.arange(7)] * 3), axis=-1).reshape(-1, 3)
+    lattice = np.stack(np.meshgrid(*[np.arange(5)] * 3), axis=-1).reshape(-1, 3)
     report = sb.diagnose(lattice)
     assert "pure noise, a lattice" in words(report)
     assert "<li>" in report.html()

@@ -23,7 +23,7 @@ from subbundle._validation import as_batch, as_choice, as_positive
 from subbundle.charts._border import nearest_on_spheres
 from subbundle.charts.base import InvertibleChart, Located, SingleChart
 from subbundle.charts.chart_list import ChartList
-from subbundle.charts.quadric_kernels import evaluate_rows, jacobian_rows, locate_rows, normal_rows
+from subbundle.charts.quadric_kernels import derivative_rows, evaluate_rows, locate_rows, normal_rows
 from subbundle.geodesics.start import directions
 from subbundle.local.settings import ALL, COMMON, Cases
 
@@ -271,9 +271,9 @@ class QuadraticCharts(ChartList):
 
     def slopes(self, coordinates: FloatArray, charts: IntArray) -> FloatArray:
         """As `jacobian`, of ``charts`` [n] continued beyond their radius."""
-        jacobians = np.empty((len(coordinates), *self.frames.shape[1:]))
-        jacobian_rows(np.ascontiguousarray(coordinates), charts, *self.arrays, jacobians)
-        return jacobians
+        slopes, changes = (np.empty((len(coordinates), size, self.rank)) for size in self.frames.shape[1:])
+        derivative_rows(np.ascontiguousarray(coordinates), charts, *self.arrays[1:], slopes, changes)
+        return np.ascontiguousarray(np.linalg.solve(changes, slopes.transpose(0, 2, 1)).transpose(0, 2, 1), np.float64)
 
     def extent_along(self, coordinates: FloatArray, charts: IntArray) -> FloatArray:
         """See `ChartList.extent_along`: ρ [n]."""

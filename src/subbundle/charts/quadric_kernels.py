@@ -269,26 +269,26 @@ def evaluate_rows(coordinates, charts, weights, bases, spans, products, cases, p
 
 
 @kernel
-def jacobian_rows(coordinates, charts, bases, spans, products, cases, jacobians):
-    """∂x/∂v [n, D, k] at normal ``coordinates`` [n, k] of ``charts`` [n].
+def derivative_rows(coordinates, charts, spans, products, cases, slopes, changes):
+    """∂x/∂τ [n, D, k] and ∂v/∂τ [n, k, k] at normal ``coordinates`` [n, k] of ``charts`` [n].
 
     x(τ) has the derivative F + II(τ, ·), and v(τ) = τ + A_{II(τ,τ)} τ / 6 the derivative I + B/6 with
-    B_ab = ⟨II(e_a, e_b), II(τ, τ)⟩ + 2 ⟨II(τ, e_a), II(τ, e_b)⟩; their quotient is ∂x/∂v.
+    B_ab = ⟨II(e_a, e_b), II(τ, τ)⟩ + 2 ⟨II(τ, e_a), II(τ, e_b)⟩. (Their quotient is NumPy's: Numba takes five seconds
+    to compile a solver.)
     """
     dim, rank, size = spans.shape[2], coordinates.shape[1], spans.shape[1]
-    tau, v, cubic, z, point = np.empty(rank), np.empty(rank), np.empty(rank), np.empty(size), np.empty(dim)
-    change, slope = np.empty((rank, rank)), np.empty((dim, rank))
+    tau, v, cubic, z = np.empty(rank), np.empty(rank), np.empty(rank), np.empty(size)
     for n in range(len(coordinates)):
         c = charts[n]
         for a in range(rank):
             v[a] = coordinates[n, a]
-        exp_chart(bases, spans, products, cases, c, v, tau, z, cubic, point)
+        exp_terms(products, cases, c, v, tau, z, cubic)
         for a in range(rank):
             for j in range(dim):
                 total = spans[c, size - rank + a, j]
                 for b in range(rank):
                     total += tau[b] * spans[c, _pair(rank, a, b), j]
-                slope[j, a] = total
+                slopes[n, j, a] = total
             for b in range(rank):
                 total = 0.0
                 for w in range(size - rank):
@@ -296,5 +296,4 @@ def jacobian_rows(coordinates, charts, bases, spans, products, cases, jacobians)
                 for d in range(rank):
                     for e in range(rank):
                         total += 2.0 * tau[d] * tau[e] * products[c, _pair(rank, a, d), _pair(rank, b, e)]
-                change[a, b] = total / 6.0 + (1.0 if a == b else 0.0)
-        jacobians[n] = np.linalg.solve(change, slope.T).T
+                changes[n, a, b] = total / 6.0 + (1.0 if a == b else 0.0)

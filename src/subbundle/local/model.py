@@ -237,14 +237,16 @@ def back_end(
 ) -> Callable[[int, int], None]:
     """The iteration of the rows from i to j of ``out``: compiled, or above `BLOCK_DIM` dimensions with BLAS."""
     many = None if cloud.dim <= BLOCK_DIM else ManyDimensions(cloud, widths, plan)
-    cases = COMMON if (cloud.dim, plan.rank) == (3, 2) and not len(widths[2]) else ALL
+    common = (cloud.dim, plan.rank) == (3, 2) and not len(widths[2])
+    cases = COMMON if common else ALL
+    with_errors = None if common and not plan.errors else plan.errors
+    factors = None if common and not plan.continuation.size else plan.continuation
 
     def work(i: int, j: int) -> None:
         if many is None:
             iterate_rows(
-                cloud.tree, widths, own_widths[i:j], plan.numbers, cases, ALL if plan.errors else None,
-                plan.continuation if plan.continuation.size else None, *out.rows(i, j),
-            )  # fmt: skip
+                cloud.tree, widths, own_widths[i:j], plan.numbers, cases, with_errors, factors, *out.rows(i, j)
+            )
             return
         for b in range(i, j):
             many.iterate(out, b, own_widths[b] if own_widths.size else np.nan)

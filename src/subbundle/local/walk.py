@@ -64,8 +64,9 @@ def iterate_rows(
     plan : tuple
         `Plan.numbers`. Without steps the model is that of the point itself.
     cases : COMMON or ALL
-        COMMON for a surface in R³ without landmarks.
-    with_errors : True or None
+        COMMON for a surface in R³ without landmarks. Only there the next two are None where they can be: for ALL, code
+        that does everything takes less time to compile than two pieces that do not.
+    with_errors : bool, or None for False
         Whether to write the sums for the standard errors.
     factors : [m], or None for none
         Falling factors of the bandwidth; a point with fewer effective neighbours than ``min_effective``, or far from
@@ -89,7 +90,9 @@ def iterate_rows(
         for i in range(dim):
             start[i] = p[i]
         row[SUPPORT] = 0.0
-        continued = factors is None
+        continued = True
+        if factors is not None:
+            continued = factors.size == 0
         while steps[b] < max(max_steps, 1):
             bandwidth, typical = widths[0], widths[1]
             if cases is not COMMON:
@@ -150,10 +153,11 @@ def iterate_rows(
                     )  # fmt: skip
                     row[KEPT], row[LOST] = 0.0, lost
                 row[RESIDUAL] = residual
-                if with_errors is not None:
-                    near = _errors(
-                        tree, plan, p, squares, basis[b], cases, delta, work, spare, found, near, count, row
-                    )  # fmt: skip
+                if with_errors is not None:  # noqa: SIM102 (Numba drops a branch on this alone)
+                    if with_errors:
+                        near = _errors(
+                            tree, plan, p, squares, basis[b], cases, delta, work, spare, found, near, count, row
+                        )  # fmt: skip
                 second_form(work[2], basis[b], rank, bandwidth, forms[b])
                 if order == 2:
                     tilt(work[2], basis[b], rank)
