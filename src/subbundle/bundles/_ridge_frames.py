@@ -19,31 +19,15 @@ _DIFFERENCE = 1e-2
 
 
 def ridge_by_frames(bundle: Subbundle, points: FloatArray, plan: Plan) -> LocalModel:
-    """Project ``points`` [batch, dim] onto the ridge of ``bundle``; of the plan only the steps are used."""
-    around, n = surroundings_of(bundle), len(points)
-    current, status = points.copy(), np.full(n, Status.NOT_CONVERGED, np.int8)
-    offsets, steps = np.full(n, np.inf), np.zeros(n, np.int64)
-    for _ in range(plan.max_steps):
-        rows = np.flatnonzero(status == Status.NOT_CONVERGED)
-        if rows.size == 0:
-            break
-        frame = bundle.frame(current[rows])
-        step = _across(frame, around.displacement(current[rows], frame.mean))
-        status[rows[frame.status != Status.OK]] = frame.status[frame.status != Status.OK]
-        rows, step = rows[frame.status == Status.OK], step[frame.status == Status.OK]
-        moved = around.move(current[rows], step)
-        offsets[rows] = around.distance(current[rows], moved)
-        current[rows] = moved
-        steps[rows] += 1
-        status[rows[offsets[rows] <= plan.tol]] = Status.OK
-    frame = bundle.frame(current)
+    """The model at ``points`` [batch, dim], which are on the ridge of ``bundle``; no step is taken."""
+    n, frame = len(points), bundle.frame(points)
     variance = frame.eigenvalues[:, plan.rank :].sum(axis=1) / plan.codimension
     with np.errstate(divide="ignore"):
         log_mass = np.log(frame.density)
     return partial_model(
-        current, frame.vectors.copy(), _second_form(bundle, current, frame), mean=frame.mean,
+        points, frame.vectors.copy(), _second_form(bundle, points, frame), mean=frame.mean,
         eigenvalues=frame.eigenvalues, widths=np.full(n, bundle.length_scale), log_mass=log_mass,
-        noise=np.sqrt(variance), offsets=offsets, steps=steps, status=status,
+        noise=np.sqrt(variance), offsets=np.zeros(n), status=frame.status,
     )  # fmt: skip
 
 

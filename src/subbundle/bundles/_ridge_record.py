@@ -50,7 +50,7 @@ class Ridge:
     neighbours : [batch]
         Effective number of neighbours (Σφ)²/Σφ²; NaN for bundles known only by their frames.
     steps, status : [batch]
-        Steps taken; OK where ``offsets <= tol * length_scale``.
+        Steps taken; OK where ``offsets`` are at most ``tol`` bandwidths.
     """
 
     points: FloatArray

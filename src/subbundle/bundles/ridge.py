@@ -27,7 +27,7 @@ def carry_to_ridge(bundle: Subbundle, points: Any, *, order: int = 2, tol: float
     order : {1, 2}
         1 for the ridge itself; 2 corrects it for the curvature of the cloud.
     tol : float
-        Steps shorter than this fraction of ``bundle.length_scale`` end the iteration.
+        Steps shorter than this fraction of the bandwidth end the iteration.
     max_steps : int
         Largest number of steps; rows that need more have the status NOT_CONVERGED.
 

@@ -59,7 +59,7 @@ def ridge_project(
         2 corrects the ridge for the curvature of the cloud, by a quadric: 4, 14, 44 ms a row and step for ranks 16,
         28 and 39 with a thousand neighbours.
     tol : float
-        Steps shorter than this fraction of ``bundle.length_scale`` end the iteration. Steps shrink fast, and the
+        Steps shorter than this fraction of the bandwidth end the iteration. Steps shrink fast, and the
         remaining distance is a fraction of the last one, less than the standard error of the ridge.
     max_steps : int
         Largest number of steps; rows that need more have the status NOT_CONVERGED and hold the last position.
@@ -99,8 +99,7 @@ def ridge_project(
         codimension=codimension(bundle),
         order=as_integer(order, "order", low=1, high=2),
         reach=_reach(reach, bundle),
-        tol=as_positive(tol, "tol") * bundle.length_scale,
-        relative=False,
+        tol=as_positive(tol, "tol"),
         max_steps=as_integer(max_steps, "max_steps", low=1, high=10_000),
         continuation=factors,
         min_effective=min_effective,

@@ -149,37 +149,21 @@ def _weighed(blocks, weights, found, leaves, point, scale, shift, kernel, reach,
                 u = max(1.0 - psi[i] * scale / reach, 0.0)
                 phi[i], lower = powers(kernel, u if psi[i] > apart else 0.0)
                 psi[i] = slope * lower
-        inside = 0.0
         for i in range(LEAF):
             peak = max(peak, phi[i])
-            inside += 1.0 if phi[i] > 0.0 else 0.0
         kept = 0
-        if 2.0 * inside > LEAF:
-            # A leaf that is mostly in reach is copied whole, in vector code.
-            kept = LEAF
-            for j in range(dim):
-                for i in range(LEAF):
-                    near[j, count + i] = blocks[leaf, j, i] - point[j]
-            for i in range(LEAF):
-                near[dim, count + i] = phi[i] * weights[leaf, i]
-            for i in range(LEAF):
-                squares += phi[i] * phi[i] * weights[leaf, i]
-            if slopes is not None and kernel != GAUSSIAN:
-                for i in range(LEAF):
-                    near[dim + 1, count + i] = psi[i] * weights[leaf, i]
-        else:
-            for i in range(LEAF):
-                places[kept] = i
-                kept += 1 if phi[i] > 0.0 else 0
-            for j in range(dim):
-                for m in range(kept):
-                    near[j, count + m] = blocks[leaf, j, places[m]] - point[j]
+        for i in range(LEAF):
+            places[kept] = i
+            kept += 1 if phi[i] > 0.0 else 0
+        for j in range(dim):
             for m in range(kept):
-                i = places[m]
-                near[dim, count + m] = phi[i] * weights[leaf, i]
-                squares += phi[i] * phi[i] * weights[leaf, i]
-                if slopes is not None:
-                    near[dim + 1, count + m] = psi[i] * weights[leaf, i]
+                near[j, count + m] = blocks[leaf, j, places[m]] - point[j]
+        for m in range(kept):
+            i = places[m]
+            near[dim, count + m] = phi[i] * weights[leaf, i]
+            squares += phi[i] * phi[i] * weights[leaf, i]
+            if slopes is not None and kernel != GAUSSIAN:
+                near[dim + 1, count + m] = psi[i] * weights[leaf, i]
         count += kept
     # Padded to whole leaves with zero weights: loops of a known length are several times as fast.
     while count % LEAF > 0:

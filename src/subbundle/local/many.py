@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy.linalg import cho_solve
 
 from subbundle._numbers import SINGULAR
 from subbundle._types import FloatArray, Status
@@ -50,7 +49,9 @@ class Fit:
         own, size = np.empty((k, len(near.places))), n_features(k)
         gram, cross = np.empty((size, size)), np.empty((size, dim))
         sums = quadric_sums(near.rows, near.places, near.weights, near.point, tangents, near.width, own, gram, cross)
-        self._solve(gram, cross, k, near.mass, FLATNESS * near.squares / near.mass, float(sums))
+        self.factor, self.coefficients = gram, np.empty_like(cross)
+        penalty = FLATNESS * near.squares / near.mass
+        self.residual = float(fitted(gram, cross, self.coefficients, k, near.mass, penalty, float(sums)))
         first = np.zeros((size, 1))
         first[0] = 1.0
         solve(self.factor, first)
@@ -58,23 +59,6 @@ class Fit:
         fill_features(own, 0, own.shape[1], k, features)
         extra = near.weights * (first[:, 0] @ features - 1.0 / near.mass)
         self.extra = float((extra / near.counts) @ extra)
-
-    def _solve(self, gram: FloatArray, cross: FloatArray, k: int, mass: float, penalty: float, spread: float) -> None:
-        """`fitted`, by LAPACK where the normal equations are regular: in many dimensions that is faster."""
-        penalised = gram.copy()
-        penalised[range(1 + k, len(gram)), range(1 + k, len(gram))] += penalty
-        try:
-            self.factor = np.linalg.cholesky(penalised)
-            whole = bool((np.diagonal(self.factor) ** 2 > SINGULAR * np.diagonal(gram)).all())
-        except np.linalg.LinAlgError:
-            whole = False
-        if not whole:
-            self.factor, self.coefficients = gram, np.empty_like(cross)
-            self.residual = float(fitted(self.factor, cross, self.coefficients, k, mass, penalty, spread))
-            return
-        self.coefficients = np.ascontiguousarray(cho_solve((self.factor, True), cross, check_finite=False))
-        explained = np.sum(self.coefficients * cross) + penalty * np.sum(self.coefficients[1 + k :] ** 2)
-        self.residual = max(spread - float(explained), 0.0) / mass
 
     def deviations(self) -> tuple[FloatArray, FloatArray]:
         """The bias [d] in bandwidths, and the sums of `deviations`, of observations with their weights."""
@@ -138,7 +122,7 @@ class ManyDimensions:
                 numbers[of.KEPT] = fraction
                 numbers[of.LOST] = (1.0 - fraction) ** 2 * max(float(delta @ delta) - plan.codimension * noise, 0.0)
             numbers[of.OFFSET] = float(np.sqrt(step @ step))
-            done = numbers[of.OFFSET] <= (plan.tol * a if plan.relative else plan.tol)
+            done = numbers[of.OFFSET] <= plan.tol * a
             if done or out.steps[b] >= plan.max_steps:
                 if plan.order == 1:
                     fit = Fit(near, local.tangents)

@@ -198,7 +198,7 @@ def fit_local(
     plan = Plan(
         kernel=CODES[kernel], rank=rank, codimension=max(cloud.dim - rank, 1), order=order,
         reach=tail(rank, LEFT_OUT) if kernel == "gaussian" else reach_of(kernel, rank, cloud.dim),
-        tol=tol, relative=True, max_steps=steps, apart=0.0 if without_self else -1.0, errors=errors,
+        tol=tol, max_steps=steps, apart=0.0 if without_self else -1.0, errors=errors,
     )  # fmt: skip
     everywhere = constant_widths(1.0, 0.0, cloud.dim)
     if robust is not None:

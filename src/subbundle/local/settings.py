@@ -168,8 +168,8 @@ class Plan:
         0, 1 or 2; see `fit_local`.
     reach : float
         t at which the kernel ends, for the Gaussian beyond that of the nearest observation.
-    tol, relative : float, bool
-        Length of a step that ends the iteration, in bandwidths if ``relative``.
+    tol : float
+        Length of a step that ends the iteration, in bandwidths.
     max_steps : int
     apart : float
         0 leaves observations equal to the starting point out of the first step; −1 keeps all.
@@ -190,7 +190,6 @@ class Plan:
     order: int
     reach: float
     tol: float
-    relative: bool
     max_steps: int
     apart: float = -1.0
     continuation: FloatArray = field(default_factory=lambda: np.empty(0))
@@ -204,7 +203,7 @@ class Plan:
     def numbers(self) -> tuple[Any, ...]:
         """What `iterate_rows` reads of it."""
         return (
-            self.kernel, self.rank, self.codimension, self.order, self.reach, self.tol, self.relative, self.max_steps,
+            self.kernel, self.rank, self.codimension, self.order, self.reach, self.tol, self.max_steps,
             self.apart, self.min_effective, self.log_share, self.min_gap,
         )  # fmt: skip
 

@@ -79,7 +79,7 @@ def iterate_rows(
     numbers, steps, status : [batch, COLUMNS], [batch], [batch]
         As `Output` makes them.
     """
-    kernel, rank, codimension, order, reach, tol, relative, max_steps, apart, min_effective, log_share, min_gap = plan
+    kernel, rank, codimension, order, reach, tol, max_steps, apart, min_effective, log_share, min_gap = plan
     dim = points.shape[1]
     found, near = np.empty(tree[0].shape[0], np.int64), np.empty((dim + 1, 0))
     work, spare = scratch(dim, rank), scratch(dim, rank)
@@ -144,7 +144,7 @@ def iterate_rows(
                 row[KEPT], row[LOST] = fraction, (1.0 - fraction) ** 2 * lost
             newton(values[b], basis[b], rank, normal_area(kernel, reach, rank) * bandwidth * bandwidth, step)
             row[OFFSET] = damp(step, before[b], row[OFFSET])
-            done = row[OFFSET] <= (tol * bandwidth if relative else tol)
+            done = row[OFFSET] <= tol * bandwidth
             if done or steps[b] >= max_steps:
                 if order == 1:
                     _, lost, residual = _fit(
@@ -231,7 +231,7 @@ def _continuation(
 
     The first is the smallest at which ``p`` has enough neighbours and m − p is not mostly tangential.
     """
-    kernel, rank, reach, min_effective, min_gap = plan[0], plan[1], plan[4], plan[9], plan[11]
+    kernel, rank, reach, min_effective, min_gap = plan[0], plan[1], plan[4], plan[8], plan[10]
     top = 0
     if np.isfinite(min_effective):
         top = -1
