@@ -28,7 +28,7 @@ MOST_TUNED = 220
 # folder: lines, tuned numbers, other module-level constants with a number in their value. Lines are rounded up to the
 # next 20: a sentence more in a docstring is no change of size.
 BUDGET = {
-    "atlas": (1740, 15, 9),
+    "atlas": (1740, 13, 9),
     "bins": (180, 0, 4),
     "bundles": (3360, 5, 6),
     "charts": (3120, 13, 11),
@@ -41,9 +41,9 @@ BUDGET = {
     "experiments": (1600, 0, 39),
     "flow": (900, 4, 11),
     "formats": (1140, 2, 13),
-    "geodesics": (2320, 11, 12),
+    "geodesics": (2420, 13, 12),
     "graph": (460, 4, 3),
-    "local": (4300, 13, 15),
+    "local": (4320, 13, 15),
     "plot": (520, 0, 4),
     "selection": (1800, 20, 12),
     "spaces": (2400, 2, 2),

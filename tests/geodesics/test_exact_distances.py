@@ -7,8 +7,8 @@ import pytest
 from scipy.spatial.distance import cdist
 
 import subbundle as sb
+from subbundle.geodesics.arcs import arcs_between
 from subbundle.geodesics.distance import graph_distances
-from subbundle.geodesics.straighten import jumps_between
 
 MAJOR, MINOR = 1.0, 0.4
 
@@ -153,13 +153,40 @@ def test_paths_do_not_change_between_the_turns_of_a_roll():
     assert np.abs(found[far] / truth[far] - 1.0).max() < 0.1
 
 
-@pytest.mark.parametrize("angle", [0.2, 0.6, 1.0])
-def test_a_chord_of_a_circle_stays_on_its_sheet_and_one_between_sheets_does_not(angle):
-    # The chord of an arc of 2 α makes the angle α with the tangents at both ends; the other edge does so with two
-    # parallel sheets. Up to sin α = 0.3 both count as arcs.
-    chord = np.array([np.cos(angle), np.sin(angle), 0.0])
-    up = np.array([0.0, 0.0, 1.0])
-    ahead = np.array([[np.cos(2.0 * angle), np.sin(2.0 * angle), 0.0], [1.0, 0.0, 0.0]])
-    frames = np.stack([np.column_stack([way, up]) for way in ahead])
-    jumps = jumps_between(np.zeros(3), np.column_stack([[1.0, 0.0, 0.0], up]), np.stack([chord, chord]), frames)
-    assert list(jumps) == [False, np.sin(angle) > 0.3]
+def strips(gap):
+    """Two flat strips of spacing 0.1 in the plane z = 0, ``gap`` apart."""
+    grid = np.stack(np.meshgrid(np.arange(-2.0, 0.01, 0.1), np.arange(-1.0, 1.01, 0.1)), axis=-1).reshape(-1, 2)
+    left = np.column_stack([grid, np.zeros(len(grid))])
+    return np.concatenate([left, left * [-1.0, 1.0, 1.0] + [gap, 0.0, 0.0]])
+
+
+@pytest.mark.parametrize("gap", [0.3, 1.2])
+def test_arcs_lead_over_gaps_that_keep_a_fifth_of_the_density(gap):
+    # 2 Φ(−g/2a) is 0.56 for the first gap and 0.02 for the second; within a sheet every arc is its chord.
+    bundle = sb.PrincipalSubbundle(strips(gap), 2, 0.25)
+    flat = np.eye(3)[:, :2][None]
+    x, across, along = np.array([[-0.5, 0.0, 0.0], [gap + 0.5, 0.0, 0.0], [-0.5, 0.9, 0.0]])[:, None]
+    np.testing.assert_allclose(arcs_between(bundle, x, flat, along, flat), 0.9, rtol=1e-6)
+    np.testing.assert_allclose(
+        arcs_between(bundle, x, flat, across, flat), gap + 1.0 if gap < 1.0 else np.inf, rtol=1e-6
+    )
+
+
+@pytest.mark.parametrize("turn", [0.4, 1.2, 1.8, 3.0])
+def test_arcs_of_a_circle_are_angles_up_to_a_right_one(turn):
+    angles = np.linspace(0.0, 2.0 * np.pi, 400, endpoint=False)
+    bundle = sb.PrincipalSubbundle(np.column_stack([np.cos(angles), np.sin(angles)]), 1, 0.1)
+    x, y = (np.array([[np.cos(angle), np.sin(angle)]]) for angle in (0.0, turn))
+    frames = [np.array([[[-np.sin(angle)], [np.cos(angle)]]]) for angle in (0.0, turn)]
+    found = arcs_between(bundle, x, frames[0], y, frames[1])
+    np.testing.assert_allclose(found, turn if turn < 0.5 * np.pi else np.inf, rtol=1e-9)
+    np.testing.assert_array_equal(arcs_between(bundle, y, frames[1], x, frames[0]), found)
+
+
+def test_arcs_do_not_change_sheets():
+    # Layers a unit apart, four bandwidths; the chord from one to the other leads through nothing.
+    sheet = strips(0.0)
+    bundle = sb.PrincipalSubbundle(np.concatenate([sheet, sheet + [0.0, 0.0, 1.0]]), 2, 0.25)
+    flat = np.eye(3)[:, :2][None]
+    found = arcs_between(bundle, np.zeros((1, 3)), flat, np.array([[1.5, 0.0, 1.0]]), flat)
+    np.testing.assert_array_equal(found, np.inf)

@@ -6,8 +6,9 @@ import pytest
 import subbundle as sb
 from subbundle.bundles.analytic import SphereTangent
 from subbundle.geodesics.distance import graph_distances
+from subbundle.geodesics.on_ridge import on_ridge
 from subbundle.geodesics.paths import PathGraph
-from subbundle.geodesics.shortest import on_ridge
+from subbundle.geodesics.shortest import near_data
 
 
 def at(angles, radius=1.0):
@@ -52,12 +53,27 @@ def test_a_point_of_the_support_without_a_projection_has_the_nearest_landmark():
     centre = np.zeros((1, 2))
     # All directions are alike at the centre, which is within 3.9 bandwidths of the circle.
     assert sb.ridge_project(bundle, centre).status[0] not in (sb.Status.OK, sb.Status.NOT_CONVERGED)
-    projections, known = on_ridge(bundle, centre)
-    assert known.all()
+    found = near_data(bundle, centre)
+    projections = found.points
+    assert found.placed.all()
     np.testing.assert_allclose(np.linalg.norm(projections), 1.0, atol=0.3**4)
     y = at(np.arctan2(*projections[0, ::-1]) + 1.0)
     # An angle of 1 along the circle, and across it the offset of the centre, of length 1.
     np.testing.assert_allclose(sb.distance(bundle, centre, y), np.sqrt(2.0), rtol=0.01)
+
+
+def test_points_at_a_sparse_border_are_projected_across_the_sheet_and_not_along_it():
+    # Points of the sheet itself. Wider bandwidths would move some at its border by up to 2.3 bandwidths along it; what
+    # is left is the bias of a quadric over windows of a third of the radius of curvature.
+    sheet = sb.datasets.s_surface(250, seed=3).points
+    found = on_ridge(sb.PrincipalSubbundle(sheet, 2, 0.35), sheet)
+    assert found.placed.all()
+    assert np.linalg.norm(found.points - sheet, axis=1).max() < 0.35**2
+    # Orthonormal frames, tangent to the sheet: its normal has no second component, a bandwidth's turn makes 0.35.
+    np.testing.assert_allclose(
+        np.swapaxes(found.frames, 1, 2) @ found.frames, np.tile(np.eye(2), (250, 1, 1)), atol=1e-9
+    )
+    assert np.linalg.norm(found.frames[:, 1], axis=1).min() > np.cos(0.35)
 
 
 def test_points_off_the_data_belong_to_no_component(circle):

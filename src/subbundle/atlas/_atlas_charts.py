@@ -90,11 +90,11 @@ def sites(bundle: Subbundle) -> Sites:
 
 
 def _count(bundle: LearnedSubbundle) -> int:
-    """Number of sites, proportional to that of patches: the sum of the weights is the observations on one patch.
+    """Number of sites, that of patches: the sum of the weights is the observations on one patch.
 
     No fewer than the landmarks that represent the cloud elsewhere.
     """
-    return int(np.clip(tuning.SITES_PER_PATCH * len(bundle.rows) / bundle.typical_mass, MOST_LANDMARKS, _MOST_SITES))
+    return int(np.clip(len(bundle.rows) / bundle.typical_mass, MOST_LANDMARKS, _MOST_SITES))
 
 
 def cover(

@@ -21,7 +21,7 @@ from subbundle._types import FloatArray, Status
 from subbundle._validation import as_positive
 from subbundle.atlas.base import normals_of
 from subbundle.atlas.blending import Blended
-from subbundle.atlas.tuning import GRID_FINER, OUTERMOST, VERTICES_APART
+from subbundle.atlas.tuning import OUTERMOST, VERTICES_APART
 from subbundle.charts.base import InvertibleChart
 from subbundle.geodesics.start import directions
 from subbundle.triangles.finish import finish
@@ -43,8 +43,8 @@ def mesh_of(atlas: Atlas, spacing: float | None, opening: float, n_jobs: int | N
     scale = float(atlas.bundle.length_scale)
     opening = as_positive(opening, "opening", hint="It is half a width in length scales; 2 is usual.") * scale
     apart = VERTICES_APART * scale if spacing is None else as_positive(spacing, "spacing")
-    starts = np.concatenate([_grid(chart, GRID_FINER * apart) for chart in atlas.charts])
-    blended = atlas.project(starts[spread(starts, GRID_FINER * apart)])
+    starts = np.concatenate([_grid(chart, VERTICES_APART * apart) for chart in atlas.charts])
+    blended = atlas.project(starts[spread(starts, VERTICES_APART * apart)])
     tangents, drift = atlas.tangents(blended), np.full(len(blended.points), np.inf)
     seen = blended.status == Status.OK
     drift[seen] = _drift(atlas, blended.points[seen], tangents[seen])

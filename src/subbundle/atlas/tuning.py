@@ -4,8 +4,6 @@ tests of the atlas on spheres, tori and Möbius bands the others."""
 from __future__ import annotations
 
 # _atlas_charts: base points
-# Points of the ridge that are to be covered, in large clouds: so many per patch of the area of the kernel.
-SITES_PER_PATCH = 2.0
 # Distance between base points as a fraction of the radius, so that each point lies in several charts; where charts
 # ended early further ones are closer by this factor in every round.
 BASES_APART = 0.7
@@ -27,8 +25,8 @@ THRESHOLD_LEVELS, LEAST_THRESHOLD = 4.0, 0.5
 OUTERMOST = 0.9
 
 # atlas_mesh
-# Least distance of two vertices, in length scales, and that of the grids in the charts as a fraction of it.
-VERTICES_APART, GRID_FINER = 0.5, 0.5
+# Least distance of two vertices, in length scales, and by the same factor the grids in the charts are finer.
+VERTICES_APART = 0.5
 
 # base
 # Distance of the points at which orientations of charts are compared, in radii.

@@ -16,21 +16,20 @@ Paths do not pass through other points, so an entry depends on its two points on
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy.spatial import cKDTree
 
 from subbundle._memory import blocks, require_memory
-from subbundle._types import BoolArray, FloatArray, IntArray, Status, SubbundleWarning
+from subbundle._types import FloatArray, IntArray, Status, SubbundleWarning
 from subbundle._validation import as_bundle, as_choice, as_points, as_positive
 from subbundle.bundles.base import LearnedSubbundle, Subbundle, completed
 from subbundle.bundles.surroundings import FLAT, surroundings_of
+from subbundle.geodesics.arcs import arcs_between
 from subbundle.geodesics.log import log
-from subbundle.geodesics.paths import PathGraph, path_graph
-from subbundle.geodesics.shortest import exchanged, joined, on_ridge, shortest_paths
-from subbundle.geodesics.straighten import arcs_between
+from subbundle.geodesics.paths import path_graph
+from subbundle.geodesics.shortest import exchanged, joined, near_data, shortest_paths
 from subbundle.geodesics.tuning import SINGLE_PATHS
 
 # Matrices of the size of the result in memory at the same time: lengths, indices of entries and their points.
@@ -184,59 +183,39 @@ def _warn_missing(lengths: FloatArray) -> None:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Attached:
-    """Points with arcs to the landmarks around them.
-
-    Attributes
-    ----------
-    projections, offsets : [n, dim]
-        Projections to the ridge, zero where there is none, and the remainders.
-    known : [n]
-    frames : [n, dim, k]
-    near, legs : [n, q]
-        Landmarks, and the arcs to them; infinite across the tangent spaces.
-    """
-
-    projections: FloatArray
-    offsets: FloatArray
-    known: BoolArray
-    frames: FloatArray
-    near: IntArray
-    legs: FloatArray
-
-
 def graph_distances(bundle: LearnedSubbundle, points: FloatArray, others: FloatArray | None, tol: float) -> FloatArray:
     """Distances [n, m], symmetric without ``others``; infinite between components, NaN off the data."""
     graph = path_graph(bundle)
-    here = _attached(bundle, graph, points)
-    there = here if others is None else _attached(bundle, graph, others)
-    lengths = np.full((len(points), len(there.projections)), np.inf)
-    for rows in blocks(len(points), graph.graph.shape[0] + here.near.shape[1] * lengths.shape[1]):
-        for row, reached in zip(lengths[rows], graph.lengths(here.near[rows], here.legs[rows])[0], strict=True):
-            row[:] = (reached[there.near] + there.legs).min(axis=1, initial=np.inf)
-    tree, columns = cKDTree(there.projections[there.known]), np.flatnonzero(there.known)
-    for row in np.flatnonzero(here.known):
-        here_at, frame = here.projections[row], here.frames[row]
-        near = columns[tree.query_ball_point(here_at, graph.reach)]
-        arcs = arcs_between(here_at, frame, there.projections[near], there.frames[near])
-        lengths[row, near] = np.minimum(lengths[row, near], arcs)
-    if others is None:
+    here, alone = near_data(bundle, points), others is None
+    there = here if others is None else near_data(bundle, others)
+    near, legs = graph.legs(there)
+    start, first = (near, legs) if alone else graph.legs(here)
+    lengths = np.full((len(points), len(there.points)), np.inf)
+    for rows in blocks(len(points), graph.graph.shape[0] + near.shape[1] * lengths.shape[1]):
+        for row, reached in zip(lengths[rows], graph.lengths(start[rows], first[rows])[0], strict=True):
+            row[:] = (reached[near] + legs).min(axis=1, initial=np.inf)
+    i, j = _within(here.points[here.placed], there.points[there.placed], graph.sight, alone)
+    i, j = np.flatnonzero(here.placed)[i], np.flatnonzero(there.placed)[j]
+    arcs = arcs_between(bundle, here.points[i], here.frames[i], there.points[j], there.frames[j], lengths[i, j])
+    lengths[i, j] = np.minimum(lengths[i, j], arcs)
+    if alone:
         lengths = np.minimum(lengths, lengths.T)
         np.fill_diagonal(lengths, 0.0)
     together = joined(bundle, points, points if others is None else others, every=True)
-    known = here.known[:, None] & there.known[None, :]
-    i, j = np.nonzero(np.isinf(lengths) & together & known)
-    lengths[i, j] = shortest_paths(bundle, here.projections[i], there.projections[j], tol).lengths
+    both = here.placed[:, None] & there.placed[None, :]
+    i, j = np.nonzero(np.isinf(lengths) & together & both)
+    lengths[i, j] = shortest_paths(bundle, here.points[i], there.points[j], tol).lengths
+    offsets, across = points - here.points, (points if others is None else others) - there.points
     for rows in blocks(len(lengths), lengths.shape[1] * points.shape[1]):
-        across = here.offsets[rows, None] - there.offsets[None]
-        lengths[rows] = np.sqrt(lengths[rows] ** 2 + (across * across).sum(axis=2))
-    return np.where(together, np.where(known, lengths, np.nan), np.inf)
+        differ = offsets[rows, None] - across[None]
+        lengths[rows] = np.sqrt(lengths[rows] ** 2 + (differ * differ).sum(axis=2))
+    return np.where(together, np.where(both, lengths, np.nan), np.inf)
 
 
-def _attached(bundle: LearnedSubbundle, graph: PathGraph, points: FloatArray) -> _Attached:
-    projections, known = on_ridge(bundle, points)
-    projections[~known] = 0.0
-    frames = np.nan_to_num(bundle.frame(projections).vectors)
-    offsets = np.where(known[:, None], points - projections, 0.0)
-    return _Attached(projections, offsets, known, frames, *graph.legs(projections, frames))
+def _within(here: FloatArray, there: FloatArray, sight: float, alone: bool) -> tuple[IntArray, IntArray]:
+    """Pairs of a row of ``here`` and one of ``there`` no further apart than ``sight``; each once if these are the
+    same."""
+    near = cKDTree(there).query_ball_point(here, sight)
+    i = np.repeat(np.arange(len(here)), [len(several) for several in near])
+    j = np.concatenate([np.empty(0, np.int64), *near]).astype(np.int64)
+    return (i[i < j], j[i < j]) if alone else (i, j)

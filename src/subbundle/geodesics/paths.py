@@ -8,100 +8,98 @@ their means are not, and the graph of the means follows the manifold.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 from scipy.sparse import block_array, csr_array
 from scipy.spatial import cKDTree
 
-from subbundle._types import BoolArray, FloatArray, IntArray, Status, all_finite
+from subbundle._types import BoolArray, FloatArray, IntArray, all_finite
 from subbundle.bundles.base import LearnedSubbundle
-from subbundle.bundles.ridge_project import ridge_project
 from subbundle.bundles.surroundings import FLAT, surroundings_of
 from subbundle.cloud.tuning import BLOCK_DIM
+from subbundle.geodesics.arcs import arcs_between
 from subbundle.geodesics.connected_components import connected_components
-from subbundle.geodesics.straighten import arcs_between, jumps_between
+from subbundle.geodesics.on_ridge import OnRidge, on_ridge
 from subbundle.geodesics.tuning import (
     DETOUR,
     FEWEST_LANDMARKS,
+    GAP,
     LANDMARK_NEIGHBOURS,
     MOST_LANDMARKS,
     RIDGE_STEPS,
-    SHEET_SINE,
 )
-from subbundle.graph.neighbor_graph import graph_of, shortest_paths
+from subbundle.graph.neighbor_graph import graph_of, graph_of_edges, shortest_paths
 from subbundle.graph.neighborhoods import frame_size, nearest_rows, neighborhoods
 
 
 class PathGraph:
-    """The neighbour graph of the landmarks of a bundle, all of its components joined by bridges."""
+    """The neighbour graph of the landmarks of a bundle, all of its components joined by bridges.
+
+    ``sight`` is how far a landmark has edges, at least the reach of components: points see each other up to there.
+    """
 
     def __init__(self, bundle: LearnedSubbundle) -> None:
         points = bundle.landmarks(_count(bundle.ambient_dim))
         self.local_map = surroundings_of(bundle).local_map(points[0])
         points, cells = _known(points, self.local_map.enter(points))
-        components = connected_components(bundle)
-        self.reach = float(np.max(components.reach))
-        # Boxes, of which large clouds are represented by the means, do not turn with the cloud.
-        self._cover = cKDTree(points if len(points) == len(bundle.rows) else components.representatives)
         # Mean shifts concentrate landmarks in clusters, whose neighbours would all be in the same cluster.
         outermost = int(np.argmax(np.linalg.norm(cells - cells.mean(axis=0), axis=1)))
         points = points[farthest(cells, 0.35 * float(bundle.bandwidth_at(points).min()), outermost)]
         # They also shorten curved stretches, by different fractions on either side of a hole.
-        points = ridge_project(bundle, points, max_steps=RIDGE_STEPS).points
-        frame, images = bundle.frame(points), self.local_map.enter(points)
-        known, defined = all_finite(images), frame.status == Status.OK
-        known &= defined if defined.any() else True
-        self.points, images, self.frames = points[known], images[known], np.nan_to_num(frame.vectors[known])
+        landmarks = on_ridge(bundle, points, RIDGE_STEPS)
+        images = self.local_map.enter(landmarks.points)
+        known = all_finite(images)
+        known &= landmarks.placed if landmarks.placed.any() else True
+        self.points, self.frames, images = landmarks.points[known], landmarks.frames[known], images[known]
         self.bundle, self.flat, self.tree = bundle, surroundings_of(bundle) is FLAT, cKDTree(images)
-        self.neighbors = min(LANDMARK_NEIGHBOURS * bundle.rank, len(images) - 1)
+        self.neighbors, self.sight = min(LANDMARK_NEIGHBOURS * bundle.rank, len(images) - 1), 0.0
         self.graph = self._joined(images, bundle.rank) if self.neighbors else csr_array((1, 1))
 
     def _joined(self, images: FloatArray, rank: int) -> csr_array:
-        """Arcs between the landmarks: short ones along the tangent spaces, long ones at small angles to them."""
-        frames = np.swapaxes(self.frames, 1, 2) if self.flat else None
-        few, near = min(self.neighbors, frame_size(rank)), nearest_rows(images, self.neighbors)
-        edges = neighborhoods(images, near, min(rank, images.shape[1]), frame_neighbors=few, frames=frames)
-        turning = edges.across > SHEET_SINE
-        turning[:, :few] = False
-        if self.flat:
-            for row, ends in enumerate(near):
-                here, there = self.points[row], self.points[ends]
-                turning[row, few:] |= self._over_gaps(here, there[few:])
-                # At smaller angles edges do not change sheets.
-                turning[row, :few] = jumps_between(here, self.frames[row], there[:few], self.frames[ends[:few]])
-        return graph_of(images, replace(edges, across=np.where(turning, 1.0, edges.across))).joined()
+        """Arcs between the landmarks that see each other; on a manifold edges along the tangent spaces."""
+        near = nearest_rows(images, self.neighbors)
+        if not self.flat:
+            few = min(self.neighbors, frame_size(rank))
+            return graph_of(
+                images, neighborhoods(images, near, min(rank, images.shape[1]), frame_neighbors=few)
+            ).joined()
+        chords = np.linalg.norm(images[near] - images[:, None], axis=2)
+        tried = self._tried(chords)
+        rows, ends = np.nonzero(tried)[0], near[tried]
+        pairs = np.stack([np.minimum(rows, ends), np.maximum(rows, ends)])
+        (i, j), edge = np.unique(pairs, axis=1, return_inverse=True)
+        lengths = np.full(near.shape, np.inf)
+        x, y = (self.points[i], self.frames[i]), (self.points[j], self.frames[j])
+        lengths[tried] = arcs_between(self.bundle, *x, *y)[edge.ravel()]
+        reach = float(np.max(connected_components(self.bundle).reach))
+        self.sight = max(reach, float(np.median(chords[:, -1])))
+        return graph_of_edges(images, near, chords, lengths, rank).joined()
 
-    def _over_gaps(self, x: FloatArray, ends: FloatArray) -> BoolArray:
-        """Which edges from x to ``ends`` [m, dim] are longer than the reach and lead over a gap in the data: somewhere
-        there is none within a quarter of the reach. Where sheets end, the next may continue in their direction."""
-        offsets = ends - x
-        over = (offsets * offsets).sum(axis=1) > self.reach**2
-        on_the_way = x + np.array([0.25, 0.5, 0.75])[:, None, None] * offsets[over]
-        over[over] = (self._cover.query(on_the_way)[0] > 0.25 * self.reach).any(axis=0)
-        return np.asarray(over)
+    def _tried(self, chords: FloatArray) -> BoolArray:
+        """To which landmarks, nearest first, arcs are tried: those that can lead over a gap only to three quarters."""
+        first = np.arange(chords.shape[1]) < 0.75 * chords.shape[1]
+        return np.asarray(first | (chords <= GAP * self.bundle.length_scale))
 
-    def nearest(self, points: FloatArray) -> FloatArray:
-        """The landmark [n, dim] nearest to each of ``points`` [n, dim]."""
+    def nearest(self, points: FloatArray) -> IntArray:
+        """The landmark [n] nearest to each of ``points`` [n, dim]."""
         near = self.tree.query(np.nan_to_num(self.local_map.enter(points)))[1]
-        return np.asarray(self.points[np.minimum(near, self.tree.n - 1)])
+        return np.asarray(np.minimum(near, self.tree.n - 1), np.int64)
 
-    def legs(self, points: FloatArray, frames: FloatArray) -> tuple[IntArray, FloatArray]:
-        """Landmarks [n, q] around ``points`` [n, dim] with these ``frames``, and the arcs to them [n, q].
+    def legs(self, ends: OnRidge) -> tuple[IntArray, FloatArray]:
+        """Landmarks [n, q] around ``ends``, and the arcs to them [n, q], infinite where they do not see each other.
 
-        Arcs across the subspaces are infinite. On a manifold they are chords under a local map.
+        On a manifold they are chords under a local map.
         """
         count = max(self.neighbors, 1)
-        chords, near = self.tree.query(np.nan_to_num(self.local_map.enter(points)), k=count)
+        chords, near = self.tree.query(np.nan_to_num(self.local_map.enter(ends.points)), k=count)
         # The tree returns its size where the square of the distance overflows.
-        near = np.minimum(np.reshape(near, (len(points), count)), self.tree.n - 1)
-        lengths = np.array(np.reshape(chords, (len(points), count)))
-        if self.flat:
-            for row, ends in enumerate(near):
-                there = self.points[ends]
-                arcs = arcs_between(points[row], frames[row], there, self.frames[ends], frame_size(self.bundle.rank))
-                lengths[row] = np.where(self._over_gaps(points[row], there), np.inf, arcs)
-        return near, lengths
+        near = np.minimum(np.reshape(near, (len(ends.points), count)), self.tree.n - 1)
+        if not self.flat:
+            return near, np.reshape(chords, near.shape)
+        tried, legs = self._tried(np.reshape(chords, near.shape)), np.full(near.shape, np.inf)
+        rows, there = np.nonzero(tried)[0], near[tried]
+        x, y = (ends.points[rows], ends.frames[rows]), (self.points[there], self.frames[there])
+        legs[tried] = arcs_between(self.bundle, *x, *y)
+        return near, legs
 
     def lengths(self, near: IntArray, legs: FloatArray) -> tuple[FloatArray, IntArray]:
         """Shortest paths [n, landmarks] from points with these `legs`, and the landmark before each, −1 for none."""
@@ -113,19 +111,21 @@ class PathGraph:
         found, before = shortest_paths(graph, np.arange(count))
         return found[:, count:], np.maximum(before[:, count:] - count, -1)
 
-    def routes(self, x: FloatArray, y: FloatArray) -> list[list[IntArray]]:
-        """Paths from x to y [n, dim], row by row, the shortest first: the landmarks between them.
+    def routes(self, x: OnRidge, y: OnRidge) -> list[list[IntArray]]:
+        """Paths from x to y, row by row, the shortest first: the landmarks between them.
 
         A geodesic around the other side of a hole or a neck crosses the bisector, equally far from both ends,
         elsewhere. Zigzags make paths through the graph longer by different fractions, so such paths are kept if they
         are longer than the shortest, of length ℓ, by no more than a factor q (`DETOUR`). In a plane all paths of up to
         qℓ cross the bisector within ½ ℓ √(q² − 1) of the shortest; those that do so further away are different.
         """
-        ends, place = np.unique(np.concatenate([x, y]), axis=0, return_inverse=True)
-        lengths, before = self.lengths(*self.legs(ends, np.nan_to_num(self.bundle.frame(ends).vectors)))
-        chords = surroundings_of(self.bundle).distance(x, y)
+        both = np.concatenate([x.points, y.points])
+        _, first, place = np.unique(both, axis=0, return_index=True, return_inverse=True)
+        ends = OnRidge(both[first], np.concatenate([x.frames, y.frames])[first], np.ones(len(first), bool))
+        lengths, before = self.lengths(*self.legs(ends))
+        chords = surroundings_of(self.bundle).distance(x.points, y.points)
         found = []
-        for source, goal, chord in zip(place.ravel()[: len(x)], place.ravel()[len(x) :], chords, strict=True):
+        for source, goal, chord in zip(*place.reshape(2, -1), chords, strict=True):
             midpoints = self._midpoints(lengths[source], lengths[goal]) if chord > self.bundle.length_scale else []
             paths = [
                 np.concatenate([_path(before[source], node), _path(before[goal], node)[-2::-1]]) for node in midpoints

@@ -16,11 +16,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from subbundle._types import BoolArray, FloatArray, Status, all_finite
+from subbundle._types import BoolArray, FloatArray, IntArray, all_finite
 from subbundle.bundles.base import LearnedSubbundle
-from subbundle.bundles.ridge_project import ridge_project
-from subbundle.bundles.surroundings import surrounding_dim, surroundings_of
+from subbundle.bundles.surroundings import surroundings_of
 from subbundle.geodesics.connected_components import connected_components
+from subbundle.geodesics.on_ridge import OnRidge, on_ridge
 from subbundle.geodesics.paths import path_graph
 from subbundle.geodesics.straighten import straighten
 
@@ -54,40 +54,38 @@ def shortest_paths(bundle: LearnedSubbundle, x: FloatArray, y: FloatArray, tol: 
     found = Shortest(np.full(n, np.nan), [x[:0]] * n, *np.full((2, n, bundle.ambient_dim), np.nan))
     if n == 0:
         return found
-    projections, known = on_ridge(bundle, np.concatenate([x, y]))
-    known = known[:n] & known[n:]
+    ends = near_data(bundle, np.concatenate([x, y]))
+    known = ends.placed[:n] & ends.placed[n:]
     apart = ~joined(bundle, x, y)
     found.lengths[apart] = np.inf
     rows = np.flatnonzero(known & ~apart)
     for start in range(0, len(rows), _TOGETHER):
-        some = rows[start : start + _TOGETHER]
-        _fill(bundle, (x[some], projections[:n][some]), (y[some], projections[n:][some]), some, tol, found)
+        _fill(bundle, x, y, ends, rows[start : start + _TOGETHER], tol, found)
     return found
 
 
 def _fill(
-    bundle: LearnedSubbundle,
-    x: tuple[FloatArray, FloatArray],
-    y: tuple[FloatArray, FloatArray],
-    rows: np.ndarray,
-    tol: float,
-    found: Shortest,
+    bundle: LearnedSubbundle, x: FloatArray, y: FloatArray, ends: OnRidge, rows: IntArray, tol: float, found: Shortest
 ) -> None:
-    """Write the paths between x and y, each with its projections to the ridge, into the ``rows`` of ``found``."""
+    """Write the paths between the ``rows`` of x and y, of which ``ends`` are the projections, into ``found``."""
     around, graph = surroundings_of(bundle), path_graph(bundle)
-    swap = exchanged(x[1], y[1])
-    first, last = (np.where(exchange[:, None], y[1], x[1]) for exchange in (swap, ~swap))
+    here, there = ends.at(rows).points, ends.at(len(x) + rows).points
+    swap = exchanged(here, there)
+    first, last = (ends.at(np.where(exchange, len(x) + rows, rows)) for exchange in (swap, ~swap))
     routes = graph.routes(first, last)
     owner = np.repeat(np.arange(len(rows)), [len(several) for several in routes])
     candidates = [route for several in routes for route in several]
-    tried = [np.vstack([first[i], graph.points[route], last[i]]) for i, route in zip(owner, candidates, strict=True)]
+    tried = [
+        np.vstack([first.points[i], graph.points[route], last.points[i]])
+        for i, route in zip(owner, candidates, strict=True)
+    ]
     curves = straighten(bundle, tried, tol)
     # Of the curves of each pair the one that is shortest after straightening; the first of equals.
     order = np.lexsort([np.arange(len(candidates)), curves.lengths, owner])
     curves = curves.chosen(order[np.unique(owner, return_index=True)[1]])
-    here, there = around.displacement(x[1], x[0]), around.displacement(y[1], y[0])
-    differ = np.nan_to_num(around.transport(there, y[1], x[1]) - here)
-    across = around.coordinates(x[1], differ)
+    offset, other = around.displacement(here, x[rows]), around.displacement(there, y[rows])
+    differ = np.nan_to_num(around.transport(other, there, here) - offset)
+    across = around.coordinates(here, differ)
     found.lengths[rows] = np.sqrt(curves.lengths**2 + (across * across).sum(axis=1))
     found.departures[rows] = np.where(swap[:, None], curves.arrivals, curves.departures)
     found.arrivals[rows] = np.where(swap[:, None], curves.departures, curves.arrivals)
@@ -95,30 +93,23 @@ def _fill(
         found.nodes[row] = curve[::-1] if back else curve
 
 
-def on_ridge(bundle: LearnedSubbundle, points: FloatArray) -> tuple[FloatArray, BoolArray]:
-    """Projections [n, dim] of ``points`` to the ridge, and whether these are near the data.
-
-    Points of the support without a projection get their nearest landmark.
-    """
-    known, projections = all_finite(points), points.copy()
-    placed = known.copy()
-    if bundle.rank < surrounding_dim(bundle):
-        ridge = ridge_project(bundle, points)
-        placed &= ridge.arrived
-        projections[placed] = ridge.points[placed]
-    placed &= bundle.frame(projections).status == Status.OK
-    rest = np.flatnonzero(known & ~placed)
+def near_data(bundle: LearnedSubbundle, points: FloatArray) -> OnRidge:
+    """Projections of ``points`` [n, dim] to the ridge; those of the support without one get their nearest landmark."""
+    found = on_ridge(bundle, points)
+    rest = np.flatnonzero(all_finite(points) & ~found.placed)
     if rest.size:
-        known[rest] = connected_components(bundle).label(points[rest]) >= 0
-        projections[rest] = path_graph(bundle).nearest(points[rest])
-    return projections, known
+        graph = path_graph(bundle)
+        near = graph.nearest(points[rest])
+        found.points[rest], found.frames[rest] = graph.points[near], graph.frames[near]
+        found.placed[rest] = connected_components(bundle).label(points[rest]) >= 0
+    return found
 
 
 def length_on_ridge(bundle: LearnedSubbundle, points: FloatArray) -> float:
     """Length of the projection to the ridge of a curve ``points`` [m, dim]; infinite where it has none."""
-    projections, known = on_ridge(bundle, points)
-    legs = surroundings_of(bundle).distance(projections[:-1], projections[1:])
-    return float(legs.sum()) if known.all() else float("inf")
+    found = near_data(bundle, points)
+    legs = surroundings_of(bundle).distance(found.points[:-1], found.points[1:])
+    return float(legs.sum()) if found.placed.all() else float("inf")
 
 
 def joined(bundle: LearnedSubbundle, x: FloatArray, y: FloatArray, *, every: bool = False) -> BoolArray:

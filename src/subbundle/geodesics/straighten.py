@@ -22,9 +22,8 @@ from subbundle._types import BoolArray, FloatArray, IntArray, Status, all_finite
 from subbundle.bundles.base import Subbundle
 from subbundle.bundles.ridge_project import ridge_project
 from subbundle.bundles.surroundings import Surroundings, surrounding_dim, surroundings_of
-from subbundle.geodesics.tuning import RIDGE_STEPS, SHEET_SINE
-from subbundle.graph.neighborhoods import arcs_of
-from subbundle.graph.tuning import ACROSS
+from subbundle.geodesics.arcs import arcs
+from subbundle.geodesics.tuning import RIDGE_STEPS
 
 # Steps after which a curve is taken as it is: near conjugate points they shrink slowly, but lengths hardly change.
 _MOST_STEPS = 30
@@ -198,46 +197,6 @@ def _measured(
     ends = ((vectors[:, 0], ahead[:, 0]), (vectors[:, -1], back[:, -1]))
     departures, arrivals = ((frame * _unit(direction)[:, None, :]).sum(axis=2) for frame, direction in ends)
     return lengths, (departures, arrivals)
-
-
-def arcs(chords: FloatArray, here: FloatArray, there: FloatArray) -> FloatArray:
-    """Arcs of ``chords``, of which the squared lengths ``here`` and ``there`` lie in the subspaces at both ends."""
-    squared = np.maximum(chords * chords, 1e-300)
-    slant = 1.0 - np.minimum(0.5 * (here + there) / squared, 1.0)
-    return arcs_of(chords, slant)
-
-
-def arcs_between(x: FloatArray, frame: FloatArray, ends: FloatArray, frames: FloatArray, few: int = 0) -> FloatArray:
-    """Arcs [m] in R^dim from x to ``ends`` [m, dim], whose frames are ``frame`` [dim, k] and ``frames`` [m, dim, k].
-
-    Infinite where sheets change, or an arc would turn by more than a right angle: the ends of most of a circle face
-    each other as if the rest of it held data. Arcs to the first ``few`` may turn until their sine to either frame is
-    `ACROSS`. Exchanging its ends changes no bit.
-    """
-    edges = ends - x
-    squared = (edges * edges).sum(axis=1)
-    here, there = (((edges[:, :, None] * part).sum(axis=1) ** 2).sum(axis=1) for part in (frame, frames))
-    least = np.where(np.arange(len(ends)) < few, 1.0 - ACROSS**2, 0.5)
-    along = (np.minimum(here, there) >= least * squared) & ~jumps_between(x, frame, ends, frames)
-    return np.where(along, arcs(np.sqrt(squared), np.minimum(here, there), np.maximum(here, there)), np.inf)
-
-
-def jumps_between(x: FloatArray, frame: FloatArray, ends: FloatArray, frames: FloatArray) -> BoolArray:
-    """Which edges e from x to ``ends`` [m, dim] change sheets, by j = |½ ((I − P_x) e + (I − P_y) e)| / |e|.
-
-    The chord of a circle leaves one end and meets the other at the same angle α: its components across the subspaces
-    are nearly opposite, and j = sin² α. Between parallel sheets they are equal, and j = sin α. The limit is half-way
-    between the two; below `SHEET_SINE` j is dominated by noise in the subspaces.
-    """
-    edges = ends - x
-    here = (edges[:, :, None] * frame).sum(axis=1)
-    there = (edges[:, :, None] * frames).sum(axis=1)
-    along = (here[:, None, :] * frame).sum(axis=2) + (there[:, None, :] * frames).sum(axis=2)
-    left, squared = edges - 0.5 * along, np.maximum((edges * edges).sum(axis=1), 1e-300)
-    jump = np.sqrt((left * left).sum(axis=1) / squared)
-    inside = 0.5 * ((here * here).sum(axis=1) + (there * there).sum(axis=1)) / squared
-    sine = np.sqrt(np.maximum(1.0 - inside, 0.0))
-    return np.asarray((jump > SHEET_SINE) & (jump > 0.5 * sine * (1.0 + sine)))
 
 
 def _unit(vectors: FloatArray) -> FloatArray:

@@ -10,9 +10,16 @@ MOST_LANDMARKS = 4000
 FEWEST_LANDMARKS = 400
 # Neighbours of a landmark for each dimension: on a noisy torus 40 in all leave zigzags of 0.7 %, 80 of 0.3 %.
 LANDMARK_NEIGHBOURS = 40
-# Largest sine of the angle to the subspaces at its ends up to which an edge stays on its sheet: noise in them causes as
-# much. Long edges above it are dropped, short ones and those to single points if they change sheets (`jumps_between`).
-SHEET_SINE = 0.5
+# Points see each other if the ridge lies along the arc between them (arcs.py). Narrowest gap between half planes, in
+# bandwidths, that arcs do not lead over: 2 Φ(−1.28) = .2 of the density is left at its middle, and in an empty ball of
+# 1.8, which is due to chance at one place of 600 with four neighbours in a window. S-surfaces of 250 rows have short
+# cuts at .1, sparse tori detours at .4.
+GAP = 2.56
+# Distance of the arc from the ridge, in bandwidths, and sine of its direction to the subspace there: half way to what
+# belongs to no sheet. Without either S-surfaces of 250 rows have short cuts of a third of the length.
+ON_SHEET = 0.5
+# Length of a path along the ridge relative to one through the graph, from which on the difference may be zigzags.
+ZIGZAG = 0.99
 # Largest length of a path relative to the shortest to be taken for it: one through the graph, where zigzags differ, is
 # then straightened as well, and a geodesic that `log` has found counts as the shortest.
 DETOUR = 1.1

@@ -102,18 +102,26 @@ def neighbor_graph(points: Any, n_neighbors: int, rank: int) -> NeighborGraph:
 
 def graph_of(points: FloatArray, edges: Neighborhoods) -> NeighborGraph:
     """The graph of given ``edges`` among ``points`` [n, D], in the order of the rows."""
-    count, n_neighbors = edges.neighbors.shape
-    rank = edges.frames.shape[1]
-    kept = edges.along
+    lengths = np.where(edges.along, edges.arcs, np.inf)
+    return graph_of_edges(points, edges.neighbors, edges.chords, lengths, edges.frames.shape[1])
+
+
+def graph_of_edges(
+    points: FloatArray, near: IntArray, chords: FloatArray, arcs: FloatArray, rank: int
+) -> NeighborGraph:
+    """The graph of edges from the rows of ``points`` [n, D] to ``near`` [n, m], with straight lengths ``chords`` and
+    lengths ``arcs`` [n, m] along the shape, infinite for those that are dropped."""
+    count, n_neighbors = near.shape
+    kept = np.isfinite(arcs)
     rows = np.broadcast_to(np.arange(count)[:, None], kept.shape)[kept]
-    one_way = csr_array((edges.arcs[kept], (rows, edges.neighbors[kept])), shape=(count, count))
+    one_way = csr_array((arcs[kept], (rows, near[kept])), shape=(count, count))
     graph = csr_array(one_way.maximum(one_way.T))
     bridges, lengths = shortest_bridges(graph, points)
-    spacing = edges.chords[:, n_neighbors // 2]
+    spacing = chords[:, n_neighbors // 2]
     passable = ~_gaps(bridges, lengths, spacing, n_neighbors, rank)
     if passable.any():
         ends = bridges[passable].T
-        least = float(edges.chords.min())
+        least = float(chords.min())
         joined = csr_array((np.maximum(lengths[passable], least), (ends[0], ends[1])), shape=(count, count))
         graph = csr_array(graph.maximum(joined).maximum(joined.T))
     labels = connected_components(graph, directed=False)[1]
