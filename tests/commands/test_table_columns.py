@@ -257,3 +257,13 @@ def test_one_column_is_no_table(write, capsys):
     write({"a": ["1.234,5"] * 9, "b": [str(i) for i in range(9)]})
     assert main(["embed", "table.csv"]) == 2
     assert "must hold at least 2 columns of numbers; it has b alone" in capsys.readouterr().err
+
+
+def test_quantities_that_denoise_wrote_are_no_features(tmp_path):
+    path = tmp_path / "clean.csv"
+    path.write_text("x1,x2,noise,outlier_score,status\n1,2,nan,inf,1\n3,4,0.5,0.1,0\n")
+    table = read_table(path)
+    assert table.names == ["x1", "x2"]
+    assert table.ours == ["noise", "outlier_score", "status"]
+    path.write_text("x1,x2,status\n1,2,3\n3,4,5\n")  # a status of the user's own
+    assert read_table(path).names == ["x1", "x2", "status"]

@@ -55,6 +55,8 @@ def read_rows(options: argparse.Namespace, progress: Progress) -> Rows:
             f"left out, not numbers: {', '.join(table.left_out)} (--drop {first} to leave it out without this note, "
             f"--categorical {first} to encode it)"
         )
+    if table.ours:
+        progress.note(f"left out, written by subbundle beside the coordinates: {', '.join(table.ours)}")
     complete: BoolArray = np.asarray(np.isfinite(table.values).all(axis=1))
     if len(table.names) < 2:
         raise ValueError(
