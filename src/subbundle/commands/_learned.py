@@ -33,12 +33,15 @@ class Rows:
         Columns to copy to the output.
     notes : list of str
         Remarks on the table.
+    names : list of str
+        Of the columns of ``values``.
     """
 
     values: FloatArray
     complete: BoolArray
     labels: dict[str, NDArray[Any]]
     notes: list[str]
+    names: list[str]
 
 
 def read_rows(options: argparse.Namespace, progress: Progress) -> Rows:
@@ -79,7 +82,7 @@ def read_rows(options: argparse.Namespace, progress: Progress) -> Rows:
         values, complete = table.values, np.ones(len(complete), bool)
     if options.standardize:
         values = (values - middle) / np.where(spread > 0.0, spread, 1.0)
-    return Rows(values, complete, table.labels, notes)
+    return Rows(values, complete, table.labels, notes, table.names)
 
 
 def _notes(values: FloatArray, names: list[str], standardize: bool) -> list[str]:

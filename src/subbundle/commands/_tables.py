@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from subbundle._atomic import check_source, check_target
 from subbundle._types import FloatArray
 from subbundle._validation import needed
-from subbundle.formats.tables import no_numbers, read_columns, read_npy, write_columns
+from subbundle.formats.tables import ROW_NUMBERS, no_numbers, read_columns, read_npy, write_columns
 from subbundle.io import READ_SUFFIXES, atomic_path, read_points, unreadable
 from subbundle.scans import SUFFIXES, read_scan
 
@@ -79,7 +79,7 @@ def read_table(
             numbers |= {f"{name}={value}": (column == value).astype(float) for value in np.unique(column)}
         elif column.dtype.kind in "fiub":
             numbers[name] = column.astype(np.float64)
-    left_out = [name for name in used if name not in numbers and name not in categorical]
+    left_out = [name for name in used if name not in numbers and name not in (*categorical, ROW_NUMBERS)]
     if not numbers:
         raise unreadable(path, no_numbers(used)) if used else ValueError(f"--drop must leave columns of {path.name}.")
     values = np.column_stack(list(numbers.values()))
