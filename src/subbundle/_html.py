@@ -1,7 +1,8 @@
-"""Records in notebooks: a small table and a plot as SVG, without any plotting package."""
+"""HTML: records in notebooks, a small table and a plot as SVG; and the parts of pages about a computation."""
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
@@ -13,6 +14,22 @@ from subbundle._types import FloatArray, count_statuses
 # Side of a plot in pixels.
 _SIDE = 150.0
 _BLUE = "#0072b2"
+STYLE = """
+.sb-page { font: 16px/1.55 system-ui, -apple-system, "Segoe UI", sans-serif; color: #2b2f36; max-width: 68rem; }
+.sb-page { margin: 0 auto; padding: 2rem 1.25rem 4rem; }
+.sb-page > h1 { font-size: 1.75rem; margin: 0 0 .2rem; }
+.sb-page > h2 { font-size: 1.15rem; margin: 2.2rem 0 .6rem; }
+.sb-page > table { border-collapse: collapse; }
+.sb-page > table th { text-align: left; font-weight: 600; padding: .18rem 2rem .18rem 0; vertical-align: top; }
+.sb-page > table td { padding: .18rem 1.5rem .18rem 0; vertical-align: top; overflow-wrap: anywhere; }
+.sb-page .why { color: #626a76; }
+.sb-page p img { max-width: 100%; }
+.sb-page pre { background: #f2f4f7; padding: .8rem 1rem; border-radius: 8px; overflow-x: auto; font-size: .88rem; }
+.sb-page li { margin: .35rem 0; }
+.sb-page .fine { color: #1d6b3a; }
+.sb-page .quiet { color: #626a76; font-size: .9rem; }
+.sb-page .careful { border-left: 4px solid #d55e00; background: #fdf3ec; padding: .5rem 1rem; margin: 0 0 1rem; }
+"""
 
 
 def card(title: str, facts: Iterable[tuple[str, Any]], *, picture: str = "", notes: Sequence[str] = ()) -> str:
@@ -70,3 +87,35 @@ def _svg(inside: str, style: str) -> str:
 
 def _shown(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float | np.floating) else str(value)
+
+
+def document(title: str, body: str) -> str:
+    """A self-contained page."""
+    return (
+        f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
+        f'<style>{STYLE}</style></head><body class="sb-page">{body}</body></html>\n'
+    )
+
+
+def table(rows: Iterable[Sequence[str]]) -> str:
+    """Rows of a name, a value, and perhaps the reason for it."""
+
+    def row(name: str, value: str, why: str = "") -> str:
+        reason = f'<td class="why">{escape(why)}</td>' if why else ""
+        return f"<tr><th>{escape(name)}</th><td>{escape(value)}</td>{reason}</tr>"
+
+    return f"<table>{''.join(row(*entries) for entries in rows)}</table>"
+
+
+def warned(warnings: Iterable[str]) -> str:
+    """A box of warnings, each once, or a line that there are none."""
+    listed = "".join(f"<li>{escape(text)}</li>" for text in dict.fromkeys(warnings))
+    if not listed:
+        return '<p class="fine">No warnings.</p>'
+    return f'<div class="careful"><strong>Warnings</strong><ul>{listed}</ul></div>'
+
+
+def picture(title: str, png: bytes) -> str:
+    """An image inside the page."""
+    source = base64.b64encode(png).decode("ascii")
+    return f'<p><img alt="{escape(title)}" src="data:image/png;base64,{source}"></p>'

@@ -34,7 +34,7 @@ def read_points(path: str | os.PathLike[str]) -> FloatArray:
 
     Of meshes the vertices (each corner once, also for STL, which stores the corners of every triangle separately). Of
     tables the rows: ``.xyz`` separates numbers by blanks and may have further columns after the first three,
-    which are left out; ``.csv`` separates by commas, semicolons or tabs and may start with a line of names.
+    which are left out; ``.csv`` separates by commas, semicolons, tabs or blanks and may start with a line of names.
     """
     path = check_source(path, READ_SUFFIXES)
     try:

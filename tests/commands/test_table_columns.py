@@ -238,6 +238,10 @@ def test_scans_and_tables_are_read_alike(tmp_path):
     assert scan.n_dropped == 1
     (tmp_path / "b.csv").write_text("x,y,z\n1,2,3\n4,five,6\n7,8,9\n")
     assert read_scan(tmp_path / "b.csv").n_dropped == 1
+    (tmp_path / "d.csv").write_text(",x,y,z\n0,1,2,3\n1,4,5,6\n")
+    assert read_scan(tmp_path / "d.csv").points.tolist() == [[1, 2, 3], [4, 5, 6]]
+    (tmp_path / "e.csv").write_text(",a,b,c\n0,1,2,3\n1,4,5,6\n")
+    assert read_scan(tmp_path / "e.csv").points.tolist() == [[1, 2, 3], [4, 5, 6]]
     (tmp_path / "c.csv").write_text("name,colour\na,b\n")
     with pytest.raises(ValueError, match="none of its columns is numeric: name, colour"):
         read_scan(tmp_path / "c.csv")
@@ -257,3 +261,23 @@ def test_one_column_is_no_table(write, capsys):
     write({"a": ["1.234,5"] * 9, "b": [str(i) for i in range(9)]})
     assert main(["embed", "table.csv"]) == 2
     assert "must hold at least 2 columns of numbers; it has b alone" in capsys.readouterr().err
+
+
+def test_quantities_that_denoise_wrote_are_no_features(tmp_path):
+    path = tmp_path / "clean.csv"
+    path.write_text("x1,x2,noise,outlier_score,status\n1,2,nan,inf,1\n3,4,0.5,0.1,0\n")
+    table = read_table(path)
+    assert table.names == ["x1", "x2"]
+    assert table.ours == ["noise", "outlier_score", "status"]
+    path.write_text("x1,x2,status\n1,2,3\n3,4,5\n")  # a status of the user's own
+    assert read_table(path).names == ["x1", "x2", "status"]
+
+
+def test_a_table_with_other_columns_than_a_model(write, capsys):
+    table = columns()
+    write(table)
+    assert embed("--save", "model.npz") == 0
+    write({**table, "height": table["x"]})
+    assert main(["embed", "table.csv", "-o", "out.csv", "--model", "model.npz"]) == 2
+    assert "must have the 3 features of model.npz; it has x, y, z, height. Leave columns" in capsys.readouterr().err
+    assert main(["embed", "table.csv", "-o", "out.csv", "--model", "model.npz", "--drop", "height"]) == 0

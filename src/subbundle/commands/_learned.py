@@ -33,12 +33,15 @@ class Rows:
         Columns to copy to the output.
     notes : list of str
         Remarks on the table.
+    names : list of str
+        Of the columns of ``values``.
     """
 
     values: FloatArray
     complete: BoolArray
     labels: dict[str, NDArray[Any]]
     notes: list[str]
+    names: list[str]
 
 
 def read_rows(options: argparse.Namespace, progress: Progress) -> Rows:
@@ -55,6 +58,8 @@ def read_rows(options: argparse.Namespace, progress: Progress) -> Rows:
             f"left out, not numbers: {', '.join(table.left_out)} (--drop {first} to leave it out without this note, "
             f"--categorical {first} to encode it)"
         )
+    if table.ours:
+        progress.note(f"left out, written by subbundle beside the coordinates: {', '.join(table.ours)}")
     complete: BoolArray = np.asarray(np.isfinite(table.values).all(axis=1))
     if len(table.names) < 2:
         raise ValueError(
@@ -77,7 +82,7 @@ def read_rows(options: argparse.Namespace, progress: Progress) -> Rows:
         values, complete = table.values, np.ones(len(complete), bool)
     if options.standardize:
         values = (values - middle) / np.where(spread > 0.0, spread, 1.0)
-    return Rows(values, complete, table.labels, notes)
+    return Rows(values, complete, table.labels, notes, table.names)
 
 
 def _notes(values: FloatArray, names: list[str], standardize: bool) -> list[str]:

@@ -14,13 +14,16 @@ from numpy.typing import NDArray
 from subbundle._atomic import check_source, check_target
 from subbundle._types import FloatArray
 from subbundle._validation import needed
-from subbundle.formats.tables import no_numbers, read_columns, read_npy, write_columns
+from subbundle.formats.tables import ROW_NUMBERS, no_numbers, read_columns, read_npy, write_columns
 from subbundle.io import READ_SUFFIXES, atomic_path, read_points, unreadable
 from subbundle.scans import SUFFIXES, read_scan
 
 OUTPUTS = (".csv", ".npy", ".parquet")
 # Tables whose columns have names.
 NAMED = (".csv", ".tsv", ".parquet")
+# Quantities of rows that `denoise` and `embed` write beside coordinates: a table with these is the result of one.
+_QUANTITIES = ("noise", "outlier_score", "residual", "coverage", "disagreement", "distortion", "novelty", "component")
+_STATUS = "status"
 # Columns that a message names at most.
 _LISTED = 5
 
@@ -38,12 +41,15 @@ class Table:
         Of the columns of ``values``; empty where the file has none.
     labels : dict of [n]
         Columns requested as labels, numbers or strings.
+    ours : list of str
+        Quantities left out, which this program has written beside the coordinates.
     """
 
     values: FloatArray
     left_out: list[str]
     names: list[str] = field(default_factory=list)
     labels: dict[str, NDArray[Any]] = field(default_factory=dict)
+    ours: list[str] = field(default_factory=list)
 
 
 def read_table(
@@ -64,13 +70,16 @@ def read_table(
         check_names(option, names, columns)
     labels = {label: columns[label]} if label else {}
     used = {name: column for name, column in columns.items() if name not in drop and name != label}
+    ours = [name for name in used if name in (*_QUANTITIES, _STATUS)]
+    ours = ours if _STATUS in ours and len(ours) > 1 else []
+    used = {name: column for name, column in used.items() if name not in ours}
     numbers: dict[str, NDArray[Any]] = {}
     for name, column in used.items():
         if name in categorical:
             numbers |= {f"{name}={value}": (column == value).astype(float) for value in np.unique(column)}
         elif column.dtype.kind in "fiub":
             numbers[name] = column.astype(np.float64)
-    left_out = [name for name in used if name not in numbers and name not in categorical]
+    left_out = [name for name in used if name not in numbers and name not in (*categorical, ROW_NUMBERS)]
     if not numbers:
         raise unreadable(path, no_numbers(used)) if used else ValueError(f"--drop must leave columns of {path.name}.")
     values = np.column_stack(list(numbers.values()))
@@ -78,7 +87,7 @@ def read_table(
         raise ValueError(f"every number of {path.name} must be finite; some are infinite. Leave them empty.")
     if not missing:
         _check_missing(path, numbers)
-    return Table(values, left_out, list(numbers), labels)
+    return Table(values, left_out, list(numbers), labels, ours)
 
 
 def columns_of(path: Path) -> dict[str, NDArray[Any]]:

@@ -37,6 +37,11 @@ def run(options: argparse.Namespace) -> None:
     progress = Progress()
     rows = read_rows(options, progress)
     values = rows.values
+    if saved is not None and saved.n_features_in_ != values.shape[1]:
+        raise ValueError(
+            f"{options.data.name} must have the {saved.n_features_in_} features of {options.model}; it has "
+            f"{', '.join(rows.names)}. Leave columns out with --drop NAMES."
+        )
     with collected() as messages:
         model = _fitted(options, kind, values, progress) if saved is None else saved
         progress.stage("locating the rows")

@@ -24,7 +24,7 @@ from subbundle.estimators import AtlasEmbedding
 from subbundle.formats.meshes import read_faces
 from subbundle.formats.tables import no_numbers
 from subbundle.io import MESH_SUFFIXES, unreadable
-from subbundle.scans import Scan, read_scan
+from subbundle.scans import read_scan
 from subbundle.selection import choose_bandwidth
 from subbundle.surface.reconstruct import reconstruct
 from subbundle.triangles.mesh import Mesh
@@ -39,21 +39,21 @@ _COORDINATES = (
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows [n, d], the ``names`` of their columns, and the other columns, which can colour them."""
+    """Rows [n, d], the ``names`` of their columns, the other columns, which can colour them, and normals of scans."""
 
     points: FloatArray
     names: Sequence[str]
     others: Mapping[str, Any]
+    normals: FloatArray | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Objects:
-    """Named objects, rows for a model, columns that colour the first, scans, and names of objects hidden at first."""
+    """Named objects, rows for a model, columns that colour the first, and names of objects hidden at first."""
 
     named: dict[str, Any]
     rows: FloatArray | None = None
     columns: Mapping[str, Any] = field(default_factory=dict)
-    scans: Mapping[str, Scan] = field(default_factory=dict)
     hidden: tuple[str, ...] = ()
 
 
@@ -89,13 +89,10 @@ def objects_in(files: Sequence[Path], drop: Sequence[str] = ()) -> Objects:
     """The content of ``files``. A table given with one saved model is located by that model."""
     named: dict[str, Any] = {}
     columns: dict[str, Mapping[str, Any]] = {}
-    scans: dict[str, Scan] = {}
     for path in files:
         check_source(path)
         name = path.name if path.name not in named else str(path)
         held = _read(path, drop)
-        if isinstance(held, Scan):
-            scans[name], held = held, Table(held.points, (), held.attributes)
         named[name], columns[name] = held, held.others if isinstance(held, Table) else {}
     models = [name for name, thing in named.items() if hasattr(thing, "get_params")]
     tables = [name for name, thing in named.items() if isinstance(thing, Table)]
@@ -108,8 +105,7 @@ def objects_in(files: Sequence[Path], drop: Sequence[str] = ()) -> Objects:
                 "--drop NAMES."
             )
         return Objects({models[0]: named[models[0]]}, rows, columns[tables[0]])
-    first = next(iter(named))
-    return Objects(named, None, columns[first], scans)
+    return Objects(named, None, next(iter(columns.values())))
 
 
 def with_job(objects: Objects, job: str, progress: Progress, n_jobs: int | None) -> Objects:
@@ -123,11 +119,10 @@ def with_job(objects: Objects, job: str, progress: Progress, n_jobs: int | None)
         model = AtlasEmbedding("auto", n_jobs=n_jobs).fit(points)
         return replace(objects, named={found: model}, rows=points)
     if job == "reconstruct":
-        scan = objects.scans.get(found, Scan(points, {}, 0))
-        normals = scan.normals if points.shape[1] == 3 else None
-        made: Any = reconstruct(
-            points, normals=normals, attributes=scan.attributes, progress=progress.stage, n_jobs=n_jobs
-        )
+        table = objects.named[found]
+        kept = {name: column for name, column in table.others.items() if column.dtype.kind in "fiub"}
+        normals = table.normals if points.shape[1] == 3 else None
+        made: Any = reconstruct(points, normals=normals, attributes=kept, progress=progress.stage, n_jobs=n_jobs)
     elif job == "diagnose":
         made = diagnose(points, n_jobs=n_jobs)
     else:
@@ -142,7 +137,7 @@ def _denoised(points: FloatArray, n_jobs: int | None) -> FloatArray:
 
 
 def _read(path: Path, drop: Sequence[str]) -> Any:
-    """The scan or the table in a file, or another object."""
+    """The points in a file, as a `Table`, or another object."""
     suffix = path.suffix.lower()
     if suffix == ".npz":
         held = _read_npz(path)
@@ -154,7 +149,8 @@ def _read(path: Path, drop: Sequence[str]) -> Any:
         mesh = _read_mesh(path)
         if mesh is not None:
             return mesh
-    return read_scan(path)
+    scan = read_scan(path)
+    return Table(scan.points, (), scan.attributes, scan.normals)
 
 
 def _read_npz(path: Path) -> Any:

@@ -2,43 +2,26 @@
 
 from __future__ import annotations
 
-import base64
-import io
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from subbundle._html import document, picture, table, warned
 from subbundle.diagnostics.messages import summary
-from subbundle.plot import require_matplotlib
+from subbundle.plot import png_of, require_matplotlib
 
 if TYPE_CHECKING:
     from subbundle.diagnostics.report import Report
 
 _BLUE, _ORANGE, _GREY = "#0072b2", "#d55e00", "#767676"
-_STYLE = (
-    "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#222}"
-    "table{border-collapse:collapse}th{text-align:left;padding:.2rem 2rem .2rem 0;font-weight:600}"
-    "td{padding:.2rem 0}img{max-width:100%}li{margin:.4rem 0}.fine{color:#2a6b2a}"
-)
+_TITLE = "Diagnosis of a point cloud"
 
 
 def page(report: Report) -> str:
     """The whole page; needs Matplotlib for its figure."""
-    stream = io.BytesIO()
-    report.figure().savefig(stream, format="png", dpi=110)
-    picture = base64.b64encode(stream.getvalue()).decode("ascii")
-    rows = "".join(f"<tr><th>{escape(name)}</th><td>{escape(value)}</td></tr>" for name, value in summary(report))
-    if report.warnings:
-        notes = "<h2>Warnings</h2><ul>" + "".join(f"<li>{escape(text)}</li>" for text in report.warnings) + "</ul>"
-    else:
-        notes = '<p class="fine">No warnings.</p>'
-    return (
-        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>Diagnosis of a point cloud</title>'
-        f"<style>{_STYLE}</style></head><body><h1>Diagnosis of a point cloud</h1><table>{rows}</table>{notes}"
-        f'<img alt="Eigenvalue gap, estimated error, directions counted, distances to the ridge" '
-        f'src="data:image/png;base64,{picture}"></body></html>\n'
-    )
+    title = "Eigenvalue gap, estimated error, directions counted, distances to the ridge"
+    shown = picture(title, png_of(report.figure()))
+    return document(_TITLE, f"<h1>{_TITLE}</h1>{warned(report.warnings)}{table(summary(report))}{shown}")
 
 
 def draw(report: Report) -> Any:

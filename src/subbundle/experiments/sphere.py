@@ -3,8 +3,7 @@
 From the base point (0, −1, 0), 75 geodesics of length π, half a great circle, with unit covectors spread evenly over
 the dual of the subspace there. On the true sphere they are great circles, of norm 1, to the opposite pole (0, 1, 0).
 
-The paper reports norms of 0.9992 ± 0.0014 without noise and 1.0299 ± 0.0162 with noise of standard deviation 0.1, and
-that plain Euler steps kept the Hamiltonian better than semi-implicit ones. `compare_methods` repeats that comparison.
+The paper reports norms of 0.9992 ± 0.0014 without noise and 1.0299 ± 0.0162 with noise of standard deviation 0.1.
 """
 
 from __future__ import annotations
@@ -18,7 +17,6 @@ import numpy as np
 from subbundle import datasets, plot
 from subbundle._types import FloatArray, Status, count_statuses
 from subbundle.bundles import PrincipalSubbundle
-from subbundle.bundles.base import Subbundle
 from subbundle.experiments._running import begin
 from subbundle.geodesics import Geodesics, geodesic
 from subbundle.geodesics.start import directions
@@ -30,7 +28,6 @@ LENGTH = np.pi
 # from 0.35 on geodesics leave the sphere on some clouds, because of the bias.
 BANDWIDTHS = {0.0: 0.08, 0.1: 0.3}
 PAPER = {0.0: (0.9992, 0.0014), 0.1: (1.0299, 0.0162)}
-METHODS = ("euler", "semi_implicit_euler", "implicit_midpoint", "rk4")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,16 +55,6 @@ class SphereResult:
     sd_norm: float
     n_reached: int
     pole_distance: float
-
-
-@dataclass(frozen=True, slots=True)
-class MethodResult:
-    """Drift of H = ½ |Pη|², which is constant along exact geodesics, for an integrator."""
-
-    method: str
-    evaluations: float  # of the field, per geodesic
-    drift: float  # largest |H(t)/H(0) − 1|, the median over the geodesics
-    worst_drift: float  # the same, the worst geodesic
 
 
 def measure(
@@ -101,29 +88,6 @@ def measure(
     )
 
 
-def compare_methods(bundle: Subbundle, *, n_steps: int = 100, n_geodesics: int = 75) -> list[MethodResult]:
-    """Integrate the same geodesics by every fixed-step method with equal steps, and by dopri5 with its own."""
-    times = np.linspace(0.0, LENGTH, n_steps + 1)
-    results = []
-    for method in (*METHODS, "dopri5"):
-        settings: dict[str, Any] = {} if method == "dopri5" else {"step": LENGTH / n_steps}
-        fan = geodesic(bundle, BASE_POINT, directions(2, n_geodesics), times=times, method=method, **settings)
-        drift = hamiltonian_drift(bundle, fan)
-        evaluations = float(np.mean(fan.n_evaluations))
-        results.append(MethodResult(method, evaluations, float(np.median(drift)), float(drift.max())))
-    return results
-
-
-def hamiltonian_drift(bundle: Subbundle, fan: Geodesics) -> FloatArray:
-    """Largest |H(t)/H(0) − 1| of each geodesic, [batch], over its computed points."""
-    finite = np.isfinite(fan.points).all(axis=2)
-    energy = np.full(finite.shape, np.nan)
-    velocity = bundle.field(fan.points[finite], fan.covectors[finite]).velocity
-    energy[finite] = 0.5 * np.sum(velocity**2, axis=1)
-    drift: FloatArray = np.nanmax(np.abs(energy / energy[:, :1] - 1.0), axis=1)
-    return drift
-
-
 def draw(results: list[SphereResult]) -> Any:
     """One panel per noise level: the cloud, the geodesics coloured by length, their ends in red."""
     figure, panels = plot.new_figure(len(results))
@@ -148,13 +112,10 @@ def run(*, seed: int, out: Path, n_seeds: int = 1) -> list[Path]:
     With ``n_seeds`` > 1 the norms are also given over the clouds of seeds ``seed``, ``seed`` + 1, ….
     """
     progress = begin(out)
-    results, methods, repeats = [], [], []
+    results, repeats = [], []
     for noise in BANDWIDTHS:
         progress.stage(f"75 geodesics of length π, noise {noise:g}")
         results.append(measure(noise, seed=seed))
-        progress.stage(f"five integrators, noise {noise:g}")
-        bundle = PrincipalSubbundle(results[-1].cloud, rank=2, bandwidth=results[-1].bandwidth, kernel="gaussian")
-        methods.append(compare_methods(bundle))
     for noise in BANDWIDTHS if n_seeds > 1 else ():
         progress.stage(f"the same on {n_seeds} clouds, noise {noise:g}")
         repeats.append([measure(noise, seed=seed + i) for i in range(n_seeds)])
@@ -163,7 +124,7 @@ def run(*, seed: int, out: Path, n_seeds: int = 1) -> list[Path]:
     print(report_norms(results, seed))
     if repeats:
         print(f"\n{report_repeats(repeats)}")
-    print(f"\n{report_methods(methods)}\n\nwrote {path}")
+    print(f"\nwrote {path}")
     return [path]
 
 
@@ -199,17 +160,4 @@ def report_repeats(repeats: list[list[SphereResult]]) -> str:
             f"{results[0].noise:<5g}  {means.mean():.4f} ± {means.std():.4f}         "
             f"{means[np.argmax(np.abs(means - 1.0))]:.4f}                {sds.max():.4f}"
         )
-    return "\n".join(lines)
-
-
-def report_methods(methods: list[list[MethodResult]]) -> str:
-    """Drift of H for each integrator, one column per noise level."""
-    lines = [
-        "Largest |H(t)/H(0) − 1| along a geodesic, median (worst) of 75; 100 equal steps, dopri5 at its own",
-        "",
-        "method               evaluations  " + "".join(f"noise {noise:<16g}" for noise in BANDWIDTHS).rstrip(),
-    ]
-    for row in zip(*methods, strict=True):
-        cells = "".join(f"{m.drift:.1e} ({m.worst_drift:.1e})".ljust(22) for m in row)
-        lines.append(f"{row[0].method:<20} {row[0].evaluations:<12.0f} {cells}".rstrip())
     return "\n".join(lines)

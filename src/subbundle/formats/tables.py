@@ -62,7 +62,7 @@ def _head(path: Path) -> tuple[int, list[str], str | None]:
 def read_csv(path: Path, dim: int | None) -> Content:
     """The points in a ``.csv`` or ``.tsv`` file; columns of text are left out, single words among numbers are gaps."""
     columns, headed = _text_columns(path, gaps=True)
-    numbers = {name: column for name, column in columns.items() if column.dtype.kind == "f"}
+    numbers = {name: column for name, column in _labelled(columns).items() if column.dtype.kind == "f"}
     if not numbers:
         raise no_numbers(columns)
     table = np.column_stack(list(numbers.values()))
@@ -71,13 +71,19 @@ def read_csv(path: Path, dim: int | None) -> Content:
 
 def read_columns(path: Path) -> dict[str, NDArray[Any]]:
     """Every column of a ``.csv``, ``.tsv`` or ``.parquet`` file by its name: numbers (NaN where one lacks) or text."""
-    columns = _parquet_columns(path) if path.suffix.lower() == ".parquet" else _text_columns(path)[0]
+    return _labelled(_parquet_columns(path) if path.suffix.lower() == ".parquet" else _text_columns(path)[0])
+
+
+def _labelled(columns: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """``columns`` with a name for the first where it has none.
+
+    The numbers that other programs write before the rows are labels, however regular.
+    """
     if not columns:
         raise ValueError("it holds no columns")
     first = next(iter(columns))
     if not _UNNAMED.fullmatch(first):
         return columns
-    # The numbers that other programs write before the rows are labels, however regular.
     values = columns[first]
     counted = values.dtype.kind in "iuf" and len(values) > 1 and bool(np.all(np.diff(values) == 1))
     names = [ROW_NUMBERS if counted else "column 1", *list(columns)[1:]]
