@@ -8,14 +8,16 @@ subspaces, a quarter, half and three quarters of the way,
     the ridge is less than half a bandwidth away,
     the direction makes an angle of at most 30 degrees with the subspace.
 
-Shorter arcs than such a gap lead over none. Above 16 dimensions, where a fit takes milliseconds, those of up to one and
-a half of it count instead. Ends of arcs that turn by more than a right angle do not see each other:
-those of most of a circle face each other as if the rest of it held data.
+A landmark of the ridge that near, with such a subspace, is evidence enough; elsewhere there is a fit. Arcs shorter than
+such a gap lead over none. Above 16 dimensions, where a fit takes milliseconds, there is none, and arcs of up to one and
+a half of such gaps are taken instead. Ends of arcs that turn by more than a right angle do not see each other: those of
+most of a circle face each other as if the rest of it held data.
 """
 
 from __future__ import annotations
 
 import numpy as np
+from scipy.spatial import cKDTree
 from scipy.special import ndtr
 
 from subbundle._memory import blocks
@@ -36,6 +38,7 @@ def arcs(chords: FloatArray, here: FloatArray, there: FloatArray) -> FloatArray:
 
 def arcs_between(
     bundle: LearnedSubbundle,
+    landmarks: tuple[cKDTree, FloatArray],
     x: FloatArray,
     frames: FloatArray,
     y: FloatArray,
@@ -44,9 +47,11 @@ def arcs_between(
 ) -> FloatArray:
     """Arcs [m] in R^dim from ``x`` to ``y`` [m, dim], points of the ridge with ``frames`` and ``others`` [m, dim, k].
 
-    Infinite where these do not see each other, or where an arc that is long enough to lead over a gap is shorter than a
-    ``known`` length [m] by no more than the zigzags of a graph. Exchanging x and y changes no bit.
+    ``landmarks`` are a tree of points of the ridge and their frames. Infinite where ends do not see each other, or
+    where an arc that is long enough to lead over a gap is shorter than a ``known`` length [m] by no more than the
+    zigzags of a graph. Exchanging x and y changes no bit.
     """
+    gap = GAP if x.shape[1] <= BLOCK_DIM else 1.5 * GAP
     lengths, longest = np.full(len(x), np.inf), np.broadcast_to(known, len(x))
     for rows in blocks(len(x), 8 * x.shape[1] * frames.shape[2]):
         chord, here, there = y[rows] - x[rows], frames[rows], others[rows]
@@ -56,15 +61,13 @@ def arcs_between(
         seen = np.minimum(inside, outside) >= 0.5 * squared
         found = arcs(np.sqrt(squared), inside, outside)
         width = np.minimum(bundle.bandwidth_at(x[rows]), bundle.bandwidth_at(y[rows]))
-        far = squared > (GAP * width) ** 2
+        far = squared > (gap * width) ** 2
         seen &= ~far | (found < ZIGZAG * longest[rows])
         far = np.flatnonzero(seen & far)
-        if x.shape[1] > BLOCK_DIM:
-            seen[far] = squared[far] <= (1.5 * GAP * width[far]) ** 2
-        elif far.size:
+        if far.size:
             tangents = (part[far] * (found[far] / np.sqrt(size[far]))[:, None]
                         for part, size in ((along, inside), (back, outside)))  # fmt: skip
-            seen[far] = _on_ridge(bundle, x[rows][far], y[rows][far], *tangents)
+            seen[far] = _on_ridge(bundle, landmarks, x[rows][far], y[rows][far], *tangents)
         lengths[rows] = np.where(seen, found, np.inf)
     return lengths
 
@@ -74,8 +77,12 @@ def _projected(vectors: FloatArray, frames: FloatArray) -> FloatArray:
     return np.asarray((frames * (vectors[:, :, None] * frames).sum(axis=1)[:, None, :]).sum(axis=2))
 
 
-def _on_ridge(bundle: LearnedSubbundle, x: FloatArray, y: FloatArray, start: FloatArray, end: FloatArray) -> BoolArray:
+def _on_ridge(
+    bundle: LearnedSubbundle, landmarks: tuple[cKDTree, FloatArray], x: FloatArray, y: FloatArray, start: FloatArray,
+    end: FloatArray,
+) -> BoolArray:  # fmt: skip
     """Whether the ridge lies along the cubics from ``x`` to ``y`` [m, dim] with the velocities ``start``, ``end``."""
+    tree, frames = landmarks
     kept, least = np.ones(len(x), bool), 2.0 * float(ndtr(-0.5 * GAP))
     for t in (0.5, 0.25, 0.75):
         rows = np.flatnonzero(kept)
@@ -84,11 +91,18 @@ def _on_ridge(bundle: LearnedSubbundle, x: FloatArray, y: FloatArray, start: Flo
         points = ends + (s * s * t * start[rows] - t * t * s * end[rows])
         turns = s * (s - 2.0 * t) * start[rows] + t * (t - 2.0 * s) * end[rows]
         velocity = 6.0 * s * t * (y[rows] - x[rows]) + turns
-        ridge = ridge_project(bundle, points, max_steps=1, continuation=None)
-        along = _projected(velocity, np.nan_to_num(ridge.tangents))
-        kept[rows] = (
-            (ridge.density >= least)
-            & (ridge.offsets <= ON_SHEET * bundle.bandwidth_at(points))
-            & ((along * along).sum(axis=1) >= (1.0 - ON_SHEET**2) * (velocity * velocity).sum(axis=1))
-        )
+        width = bundle.bandwidth_at(points)
+        apart, nearest = tree.query(points)
+        kept[rows] = (apart <= ON_SHEET * width) & _along(velocity, frames[nearest])
+        rest = np.flatnonzero(~kept[rows]) if x.shape[1] <= BLOCK_DIM else rows[:0]
+        if rest.size:
+            ridge = ridge_project(bundle, points[rest], max_steps=1, continuation=None)
+            near = (ridge.density >= least) & (ridge.offsets <= ON_SHEET * width[rest])
+            kept[rows[rest]] = near & _along(velocity[rest], np.nan_to_num(ridge.tangents))
     return kept
+
+
+def _along(velocities: FloatArray, frames: FloatArray) -> BoolArray:
+    """Whether ``velocities`` [m, dim] make at most 30 degrees with the subspaces of ``frames`` [m, dim, k]."""
+    along = _projected(velocities, frames)
+    return np.asarray((along * along).sum(axis=1) >= (1.0 - ON_SHEET**2) * (velocities * velocities).sum(axis=1))

@@ -6,7 +6,7 @@ principal components, are tilted where the ridge bends at the border of sparse d
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,8 +16,7 @@ from subbundle.bundles.ridge_project import ridge_project
 from subbundle.bundles.surroundings import FLAT, surrounding_dim, surroundings_of
 
 
-@dataclass(frozen=True, slots=True)
-class OnRidge:
+class OnRidge(NamedTuple):
     """Projections of points to the ridge.
 
     Attributes

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.sparse import block_array, csr_array
 from scipy.spatial import cKDTree
 
-from subbundle._types import BoolArray, FloatArray, IntArray, all_finite
+from subbundle._types import FloatArray, IntArray, all_finite
 from subbundle.bundles.base import LearnedSubbundle
 from subbundle.bundles.surroundings import FLAT, surroundings_of
 from subbundle.cloud.tuning import BLOCK_DIM
@@ -22,7 +22,6 @@ from subbundle.geodesics.on_ridge import OnRidge, on_ridge
 from subbundle.geodesics.tuning import (
     DETOUR,
     FEWEST_LANDMARKS,
-    GAP,
     LANDMARK_NEIGHBOURS,
     MOST_LANDMARKS,
     RIDGE_STEPS,
@@ -49,8 +48,10 @@ class PathGraph:
         images = self.local_map.enter(landmarks.points)
         known = all_finite(images)
         known &= landmarks.placed if landmarks.placed.any() else True
-        self.points, self.frames, images = landmarks.points[known], landmarks.frames[known], images[known]
+        self.landmarks, images = landmarks.at(np.flatnonzero(known)), images[known]
+        self.points, self.frames = self.landmarks.points, self.landmarks.frames
         self.bundle, self.flat, self.tree = bundle, surroundings_of(bundle) is FLAT, cKDTree(images)
+        self.sheet = cKDTree(self.points), self.frames
         self.neighbors, self.sight = min(LANDMARK_NEIGHBOURS * bundle.rank, len(images) - 1), 0.0
         self.graph = self._joined(images, bundle.rank) if self.neighbors else csr_array((1, 1))
 
@@ -63,21 +64,18 @@ class PathGraph:
                 images, neighborhoods(images, near, min(rank, images.shape[1]), frame_neighbors=few)
             ).joined()
         chords = np.linalg.norm(images[near] - images[:, None], axis=2)
-        tried = self._tried(chords)
-        rows, ends = np.nonzero(tried)[0], near[tried]
-        pairs = np.stack([np.minimum(rows, ends), np.maximum(rows, ends)])
+        rows = np.repeat(np.arange(len(near)), self.neighbors)
+        pairs = np.stack([np.minimum(rows, near.ravel()), np.maximum(rows, near.ravel())])
         (i, j), edge = np.unique(pairs, axis=1, return_inverse=True)
-        lengths = np.full(near.shape, np.inf)
-        x, y = (self.points[i], self.frames[i]), (self.points[j], self.frames[j])
-        lengths[tried] = arcs_between(self.bundle, *x, *y)[edge.ravel()]
+        lengths = self.arcs(self.landmarks.at(i), self.landmarks.at(j))
+        lengths = lengths[edge.ravel()].reshape(near.shape)
         reach = float(np.max(connected_components(self.bundle).reach))
         self.sight = max(reach, float(np.median(chords[:, -1])))
         return graph_of_edges(images, near, chords, lengths, rank).joined()
 
-    def _tried(self, chords: FloatArray) -> BoolArray:
-        """To which landmarks, nearest first, arcs are tried: those that can lead over a gap only to three quarters."""
-        first = np.arange(chords.shape[1]) < 0.75 * chords.shape[1]
-        return np.asarray(first | (chords <= GAP * self.bundle.length_scale))
+    def arcs(self, x: OnRidge, y: OnRidge, known: float | FloatArray = np.inf) -> FloatArray:
+        """`arcs_between` x and y."""
+        return arcs_between(self.bundle, self.sheet, x.points, x.frames, y.points, y.frames, known)
 
     def nearest(self, points: FloatArray) -> IntArray:
         """The landmark [n] nearest to each of ``points`` [n, dim]."""
@@ -95,11 +93,8 @@ class PathGraph:
         near = np.minimum(np.reshape(near, (len(ends.points), count)), self.tree.n - 1)
         if not self.flat:
             return near, np.reshape(chords, near.shape)
-        tried, legs = self._tried(np.reshape(chords, near.shape)), np.full(near.shape, np.inf)
-        rows, there = np.nonzero(tried)[0], near[tried]
-        x, y = (ends.points[rows], ends.frames[rows]), (self.points[there], self.frames[there])
-        legs[tried] = arcs_between(self.bundle, *x, *y)
-        return near, legs
+        rows = np.repeat(np.arange(len(near)), count)
+        return near, self.arcs(ends.at(rows), self.landmarks.at(near.ravel())).reshape(near.shape)
 
     def lengths(self, near: IntArray, legs: FloatArray) -> tuple[FloatArray, IntArray]:
         """Shortest paths [n, landmarks] from points with these `legs`, and the landmark before each, −1 for none."""
@@ -119,10 +114,9 @@ class PathGraph:
         are longer than the shortest, of length ℓ, by no more than a factor q (`DETOUR`). In a plane all paths of up to
         qℓ cross the bisector within ½ ℓ √(q² − 1) of the shortest; those that do so further away are different.
         """
-        both = np.concatenate([x.points, y.points])
-        _, first, place = np.unique(both, axis=0, return_index=True, return_inverse=True)
-        ends = OnRidge(both[first], np.concatenate([x.frames, y.frames])[first], np.ones(len(first), bool))
-        lengths, before = self.lengths(*self.legs(ends))
+        both = OnRidge(*(np.concatenate(parts) for parts in zip(x, y, strict=True)))
+        _, first, place = np.unique(both.points, axis=0, return_index=True, return_inverse=True)
+        lengths, before = self.lengths(*self.legs(both.at(first)))
         chords = surroundings_of(self.bundle).distance(x.points, y.points)
         found = []
         for source, goal, chord in zip(*place.reshape(2, -1), chords, strict=True):
