@@ -41,7 +41,7 @@ BUDGET = {
     "experiments": (1560, 0, 39),
     "flow": (900, 4, 11),
     "formats": (1140, 2, 13),
-    "geodesics": (2420, 13, 12),
+    "geodesics": (2440, 13, 12),
     "graph": (460, 4, 3),
     "local": (4320, 13, 15),
     "plot": (520, 0, 4),
