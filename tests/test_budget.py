@@ -24,7 +24,7 @@ STILL_LONG: dict[str, int] = {}
 # A line that assigns a constant: one comment may stand before several.
 ASSIGNED = re.compile(r"_?[A-Z][A-Z_0-9]*\b.*=")
 # Tuned numbers of all folders together.
-MOST_TUNED = 220
+MOST_TUNED = 219
 # folder: lines, tuned numbers, other module-level constants with a number in their value. Lines are rounded up to the
 # next 20: a sentence more in a docstring is no change of size.
 BUDGET = {
@@ -47,7 +47,7 @@ BUDGET = {
     "plot": (520, 0, 4),
     "selection": (1800, 20, 12),
     "spaces": (2400, 2, 2),
-    "surface": (3840, 73, 34),
+    "surface": (3840, 72, 34),
     "testing": (420, 0, 2),
     "the top": (4060, 0, 40),
     "triangles": (1880, 6, 6),

@@ -470,7 +470,7 @@ def test_noise_of_any_kind_around_one_sheet_is_no_wall(kind):
     middle = cloud.fit(cloud.sample(SAMPLE), SECOND_LOOK * seen.bandwidth, rounds=RIDGE_STEPS)
     two = noise_of_sheets(cloud, middle, seen.noise)[1]
     # A uniform distribution has no valley but by chance: counts of some hundred vary by a tenth, and the threshold is a
-    # quarter off. The medians over all places do not feel a tenth of them.
+    # third off. The medians over all places do not feel a tenth of them.
     assert two.mean() < 0.1
 
 

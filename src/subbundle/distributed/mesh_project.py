@@ -22,7 +22,8 @@ from subbundle.distributed.mesh_seeds import TileSeeds
 from subbundle.surface import blend, project
 from subbundle.surface import widths as choosing
 from subbundle.surface.pyramid import Pyramid
-from subbundle.surface.tuning import BLENDED_RADIUS, QUADRIC_STEPS, SEEN_CELLS, SHEET_COSINE
+from subbundle.surface.tuning import BLENDED_RADIUS, QUADRIC_STEPS, SEEN_CELLS
+from subbundle.triangles.tuning import SAME_PLANE
 
 # Sides, in cells, of the voxels with one centre each.
 _SIDES = np.sqrt(2.0) ** np.arange(16)
@@ -48,7 +49,7 @@ def projected(found: Piece, seeds: TileSeeds, levels: Pyramid, tile: Territory, 
     fit, radii = fit.take(good), radii[good]
 
     def alike(one: IntArray, other: IntArray) -> NDArray[np.bool_]:
-        return np.asarray(np.sum(fit.normals[one] * fit.normals[other], axis=1) > SHEET_COSINE)
+        return np.asarray(np.sum(fit.normals[one] * fit.normals[other], axis=1) > SAME_PLANE)
 
     bend = averaged(fit.points, fit.points, BEND * scale.cell, fit.curvature[:, None], alike=alike)
     values = np.column_stack([project.height_variance(fit.mass, fit.gain, fit.residual), bend])

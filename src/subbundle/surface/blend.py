@@ -20,6 +20,7 @@ from subbundle.surface import tuning
 from subbundle.surface._blend_kernels import blend, blend_near, spread_centres
 from subbundle.surface.local import QuadricFit, stretches
 from subbundle.surface.pyramid import Levels
+from subbundle.triangles.tuning import SAME_PLANE
 
 # Points without a mesh that are blended at a time: their neighbours take some hundred bytes each.
 _CHUNK = 50_000
@@ -33,7 +34,7 @@ def blended_quadrics(
     mesh = (graph.indptr.astype(np.int64), graph.indices.astype(np.int64), points, normals, usable)
     chosen = np.zeros(len(points), np.bool_)
     across = widths / np.sqrt(stretches(along, len(points)))
-    spread_centres(*mesh, tuning.COVERED_RADIUS * across, tuning.SHEET_COSINE, chosen)
+    spread_centres(*mesh, tuning.COVERED_RADIUS * across, SAME_PLANE, chosen)
     rows = np.flatnonzero(chosen)
     out = np.zeros((len(points), 11))
     while rows.size:
@@ -44,7 +45,7 @@ def blended_quadrics(
         # Mass over a², so that centres of different bandwidths can be compared.
         values = np.column_stack([fit.mass / widths[centres] ** 2, fit.gain, fit.curvature, fit.residual])
         blend(
-            *mesh, centres, tuning.BLENDED_RADIUS * across[centres], tuning.SHEET_COSINE, fit.points, fit.frames,
+            *mesh, centres, tuning.BLENDED_RADIUS * across[centres], SAME_PLANE, fit.points, fit.frames,
             fit.forms, 1.0 / fit.gain, values, out,
         )  # fmt: skip
         # Where all centres around failed, quadrics are fitted at the vertices themselves, once.
@@ -88,6 +89,6 @@ def blend_at(
         first = np.searchsorted(row[order], np.arange(len(out[chunk]) + 1)).astype(np.int64)
         blend_near(
             first, centre[order], points[chunk], normals[chunk], fit.points, fit.frames, fit.forms, radii,
-            1.0 / fit.gain, values, tuning.SHEET_COSINE, out[chunk],
+            1.0 / fit.gain, values, SAME_PLANE, out[chunk],
         )  # fmt: skip
     return out

@@ -45,9 +45,9 @@ SAME_SIDE = 0.85
 
 # Two-sided walls: walls.py ----------------------------------------------------------------------------------------
 
-# Observations in the middle, as a fraction of those around ±p, below which there are two sheets: 0.4 in the mean where
-# walls are 4 noise levels thick, 1 of a uniform distribution. At 0.6 chance leaves holes between such walls.
-WALL_VALLEY = 0.75
+# Observations in the middle, as a fraction of those around ±p, below which there are two sheets: 0.42 in the mean where
+# walls are 4 noise levels thick, 1 of a uniform distribution; their geometric mean. At 0.6 chance leaves holes.
+WALL_VALLEY = 0.65
 
 # Seeds: seeds.py, facing.py --------------------------------------------------------------------------------------
 
@@ -143,8 +143,6 @@ LEAST_TURN = 0.05
 SURE_CELLS, SURE_ERRORS, SOFTENING = 0.07, 2.0, 0.15
 # Radius that the centre of a quadric covers, and within which its quadric has weight, in bandwidths.
 COVERED_RADIUS, BLENDED_RADIUS = 0.4, 0.6
-# Cosine between the normals of a centre and a vertex from which on they are on one sheet.
-SHEET_COSINE = 0.7
 # Side of voxels whose means replace the observations, in bandwidths; variance of the observations in one, as a fraction
 # of s²/12 (measured on a sphere without noise).
 VOXEL_SIDE, VOXEL_SPREAD = 0.4, 0.8
