@@ -5,6 +5,7 @@ import pytest
 from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 
+from rigid_motions import rigid_error
 from subbundle import datasets
 from subbundle.atlas.tuning import EVEN_CONTRADICTION
 from subbundle.embedding.node_layout import alternating_layout, chart_members, lay_out_nodes, stretched_maps
@@ -19,12 +20,6 @@ from subbundle.embedding.skeleton import Stress, landmark_scaling
 from subbundle.embedding.tuning import MOST_RIGID
 from subbundle.graph.neighbor_graph import graph_of
 from subbundle.graph.neighborhoods import nearest_rows, neighborhoods
-
-
-def rigid_error(found, truth):
-    found, truth = found - found.mean(axis=0), truth - truth.mean(axis=0)
-    left, _, right = np.linalg.svd(found.T @ truth)
-    return float(np.sqrt(np.mean(np.sum((found @ (left @ right) - truth) ** 2, axis=1))))
 
 
 @pytest.fixture(scope="module")

@@ -13,18 +13,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import subbundle as sb
+from rigid_motions import rigid_error
 from subbundle import Status, SubbundleWarning, datasets
 from subbundle.cli import main
 from subbundle.estimators import AtlasEmbedding
 
 pd = pytest.importorskip("pandas")
-
-
-def rigid_error(found, truth):
-    """Root-mean-square distance after the best rigid motion, reflections allowed, no scaling."""
-    found, truth = found - found.mean(axis=0), truth - truth.mean(axis=0)
-    left, _, right = np.linalg.svd(found.T @ truth)
-    return float(np.sqrt(np.mean(np.sum((found @ (left @ right) - truth) ** 2, axis=1))))
 
 
 @pytest.fixture(scope="module")
