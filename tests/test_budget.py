@@ -36,7 +36,7 @@ BUDGET = {
     "commands": (2020, 1, 11),
     "diagnostics": (880, 7, 4),
     "distributed": (4040, 9, 46),
-    "embedding": (2340, 24, 11),
+    "embedding": (2320, 24, 11),
     "estimators": (2160, 8, 7),
     "experiments": (1560, 0, 39),
     "flow": (900, 4, 11),
@@ -49,7 +49,7 @@ BUDGET = {
     "spaces": (2400, 2, 2),
     "surface": (3840, 72, 34),
     "testing": (420, 0, 2),
-    "the top": (4060, 0, 40),
+    "the top": (4080, 0, 40),
     "triangles": (1880, 6, 6),
     "viewer": (1780, 2, 14),
 }

@@ -202,7 +202,7 @@ def test_where_charts_disagree_the_layout_that_predicts_best_is_taken(monkeypatc
     rng = np.random.default_rng(14)
     rows = rng.standard_normal((240, 6))
     rows = rows[Cloud(rows).order]
-    candidates = [NO_DENOISING, Denoising(1, 18, 1.0, 1.0, 1.0), Denoising(2, 40, 1.0, 1.0, 1.0)]
+    candidates = [NO_DENOISING, Denoising(1, 18, 1.0, 1.0), Denoising(2, 40, 1.0, 1.0)]
 
     # No principal components instead, nor refits that ask for them.
     monkeypatch.setattr(table, "normal_score", lambda _: -9.0)

@@ -12,7 +12,7 @@ from scipy.special import gammaincinv
 
 from subbundle._atomic import check_target, write_text
 from subbundle._html import card
-from subbundle._parallel import one_blas_thread
+from subbundle._parallel import one_library_thread
 from subbundle._types import FloatArray
 from subbundle._validation import as_choice, as_integer, as_positive
 from subbundle.atlas.atlas_distance import AtlasDistance
@@ -142,7 +142,7 @@ class Report:
         return write_text(check_target(path, (".html",)), self.html())
 
 
-@one_blas_thread()
+@one_library_thread()
 def diagnose(
     points: Any, rank: int | str | None = "auto", bandwidth: float | str = "auto", *, n_jobs: int | None = None
 ) -> Report:

@@ -43,3 +43,12 @@ def onto_principal_components(points: FloatArray, masses: FloatArray, queries: F
     mean = masses @ points / masses.sum()
     axes = leading_directions((np.sqrt(masses)[:, None] * (points - mean))[None], rank)[0]
     return np.asarray(mean + (queries - mean) @ axes.T @ axes)
+
+
+def principal_motion(positions: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The rotation [k, k] and centre [k] with (z − centre) @ rotation along the principal axes, longest first."""
+    centre = positions.mean(axis=0)
+    centred = positions - centre
+    axes = np.linalg.eigh(centred.T @ centred)[1][:, ::-1]
+    # The sign of an axis is that of positive skewness; for symmetric data that of the eigenvector.
+    return axes * np.where(np.sum((centred @ axes) ** 3, axis=0) < 0.0, -1.0, 1.0), centre

@@ -64,8 +64,6 @@ class NodeLayout:
     n_neighbors : int
     cut : float
         Fraction of the edges that were cut.
-    error : float
-        Prediction error of the rows from the positions.
     """
 
     positions: FloatArray
@@ -78,7 +76,6 @@ class NodeLayout:
     path_weight: float
     n_neighbors: int
     cut: float
-    error: float
 
 
 def lay_out_nodes(
@@ -116,10 +113,10 @@ def lay_out_nodes(
                 start = flat if error <= opened.error else opened.positions
                 found, cut = opened, float(np.mean(crossing[found.edges.along]))
                 members, charts, positions, residual = _rigid_layout(found, fits, start, tolerance)
-    positions, weight, error = _weighted_layout(points, found, charts, start, positions, residual, metric)
+    positions, weight = _weighted_layout(points, found, charts, start, positions, residual, metric)
     size = found.edges.neighbors.shape[1]
     along = _weight_of_distances(misfit)
-    return NodeLayout(positions, fits, members, found.lengths, joined, residual, weight, along, size, cut, error)
+    return NodeLayout(positions, fits, members, found.lengths, joined, residual, weight, along, size, cut)
 
 
 def _weight_of_distances(disagreement: float) -> float:
@@ -174,27 +171,25 @@ def alternating_layout(positions: FloatArray, charts: RigidCharts, stress: Stres
 def _weighted_layout(
     points: FloatArray, found: Skeleton, charts: RigidCharts, start: FloatArray, positions: FloatArray,
     residual: float, metric: str,
-) -> tuple[FloatArray, float, float]:  # fmt: skip
-    """Positions with the estimated weight of the distances, that weight, and the prediction error.
+) -> tuple[FloatArray, float]:  # fmt: skip
+    """Positions with the estimated weight of the distances, and that weight.
 
     With weight, the iteration starts at ``start`` [n, k] again and not at the ``positions`` [n, k] of the charts alone:
     from a layout folded by their disagreement it would not recover.
     """
     if metric == "stress":
         plain = Stress(found.stress.landmarks, found.stress.distances, power=0.0)
-        positions = plain.minimised(found.positions)
-        return positions, float("inf"), prediction_error(points, positions)
-    weight, disagree = _LEAST_WEIGHT, metric == "auto" and residual > EVEN_CONTRADICTION
-    if disagree:
-        weight = _weight_of_distances(residual)
-        scale = min(found.stress.scale_of(positions), 1.0)
-        clusters = compact_clusters(found.lengths, charts.rank)
-        positions = joint_layout(scale * start, charts, found.stress, clusters, weight=weight, scale=scale)
-    error = prediction_error(points, positions)
+        return plain.minimised(found.positions), float("inf")
     # Where charts agree both predict the rows equally well, and rounding would decide.
-    if disagree and error > found.error:
-        return found.positions, float("inf"), found.error
-    return positions, weight, error
+    if metric != "auto" or residual <= EVEN_CONTRADICTION:
+        return positions, _LEAST_WEIGHT
+    weight = _weight_of_distances(residual)
+    scale = min(found.stress.scale_of(positions), 1.0)
+    clusters = compact_clusters(found.lengths, charts.rank)
+    positions = joint_layout(scale * start, charts, found.stress, clusters, weight=weight, scale=scale)
+    if prediction_error(points, positions) > found.error:
+        return found.positions, float("inf")
+    return positions, weight
 
 
 def chart_members(edges: Neighborhoods, forms: FloatArray) -> ChartMembers:
@@ -239,7 +234,7 @@ def _along_curve(points: FloatArray, weights: FloatArray, rank: int, tour: Tour)
     members = chart_members(edges, fits.forms)
     return NodeLayout(
         positions, fits, members, links[0], links[1], 0.0, float("inf"), float("inf"), len(steps),
-        1.0 / count if cut else 0.0, prediction_error(points, positions),
+        1.0 / count if cut else 0.0,
     )  # fmt: skip
 
 

@@ -39,7 +39,7 @@ from sklearn.neighbors import NearestNeighbors
 from subbundle._memory import blocks
 from subbundle._types import FloatArray, IntArray, evenly
 from subbundle.embedding import tuning
-from subbundle.embedding.components import onto_principal_components
+from subbundle.embedding.components import onto_principal_components, principal_motion
 from subbundle.embedding.jackknife import exceeds, without_blocks
 from subbundle.local.neighbor_fits import distance_weights, fit_size, fit_to_neighbors
 from subbundle.selection.ladder import clipped
@@ -57,8 +57,6 @@ class Denoising:
         Of the fits; ``n_neighbors`` is 0 where rows are not replaced. Order 0: one linear fit to all rows, equally.
     noise : float
         Root mean square of the noise over all normal directions; 0 where there is no evidence of any.
-    error : float
-        Root mean square error of the fits.
     bandwidth : float
         Standard deviation of the weights of the fits along a tangential direction; 0 where there are none.
     """
@@ -66,7 +64,6 @@ class Denoising:
     order: int
     n_neighbors: int
     noise: float
-    error: float
     bandwidth: float
 
     @property
@@ -75,12 +72,12 @@ class Denoising:
         return self.order == 0
 
 
-NO_DENOISING = Denoising(1, 0, 0.0, 0.0, 0.0)
+NO_DENOISING = Denoising(1, 0, 0.0, 0.0)
 
 
 def linear(count: int) -> Denoising:
     """One linear fit to all of ``count`` rows."""
-    return Denoising(0, count, 0.0, 0.0, 0.0)
+    return Denoising(0, count, 0.0, 0.0)
 
 
 @dataclass(slots=True)
@@ -105,7 +102,8 @@ def evidence_of_noise(points: FloatArray, masses: FloatArray, rank: int) -> tupl
     permutations of the rows."""
     seen, dim = points, points.shape[1]
     if dim > tuning.SKETCH_DIMENSIONS:
-        seen = points @ np.linalg.qr(np.random.default_rng(0).standard_normal((dim, tuning.SKETCH_DIMENSIONS)))[0]
+        turned = points @ principal_motion(points)[0]
+        seen = turned @ np.linalg.qr(np.random.default_rng(0).standard_normal((dim, tuning.SKETCH_DIMENSIONS)))[0]
     known = _with_noise(_fits_over_sizes(seen, masses, rank))
     if not known:
         return NO_DENOISING, NO_DENOISING
@@ -119,8 +117,8 @@ def evidence_of_noise(points: FloatArray, masses: FloatArray, rank: int) -> tupl
         tied = [fits for fits in tied if not exceeds(fits.risk - least.risk)]
         best = min(tied, key=lambda fits: (-fits.order, fits.count))
         width = np.sqrt(best.squared_reach * back / (rank + 4.0))
-        level, error = (float(np.sqrt(back * max(float(values.mean()), 0.0))) for values in (best.noise, best.risk))
-        return Denoising(best.order, best.count, level, error, float(width))
+        level = float(np.sqrt(back * max(float(best.noise.mean()), 0.0)))
+        return Denoising(best.order, best.count, level, float(width))
 
     most = max(known, key=lambda fits: float(fits.gain.mean()))
     least = min(known, key=lambda fits: float(fits.risk.mean()))
@@ -138,7 +136,7 @@ def denoising_within(points: FloatArray, rank: int, bandwidth: float) -> Denoisi
     coefficients = 1 + rank + rank * (rank + 1) // 2
     if size < rank + 2:
         return NO_DENOISING
-    return Denoising(2 if size >= 2 * coefficients else 1, size, 0.0, 0.0, bandwidth)
+    return Denoising(2 if size >= 2 * coefficients else 1, size, 0.0, bandwidth)
 
 
 def denoise(points: FloatArray, masses: FloatArray, queries: FloatArray, rank: int, how: Denoising) -> FloatArray:

@@ -27,7 +27,7 @@ from subbundle._types import FloatArray, IntArray, evenly
 from subbundle.atlas.atlas_distance import AtlasDistance
 from subbundle.atlas.linked_atlas import LinkedAtlas
 from subbundle.charts.quadratic_chart import QuadraticCharts
-from subbundle.embedding.components import onto_principal_components
+from subbundle.embedding.components import onto_principal_components, principal_motion
 from subbundle.embedding.curves import curve_through
 from subbundle.embedding.jackknife import normal_score
 from subbundle.embedding.laid_out_atlas import LaidOutAtlas
@@ -202,7 +202,7 @@ def _one_chart(nodes: FloatArray, rank: int) -> NodeLayout:
     members = ChartMembers(np.arange(count + 1) * count, rows, positions[rows] - positions[own], np.ones(count * count))
     apart = np.linalg.norm(nodes[:, None] - nodes[None], axis=2)
     links = csr_array(apart)
-    return NodeLayout(positions, fits, members, links, links, 0.0, 0.0, 0.0, count - 1, 0.0, 0.0)
+    return NodeLayout(positions, fits, members, links, links, 0.0, 0.0, 0.0, count - 1, 0.0)
 
 
 def _assembled(
@@ -246,15 +246,6 @@ def _radii(layout: NodeLayout) -> FloatArray:
     np.maximum.at(far, layout.members.charts, lengths)
     typical = float(np.median(far[far > 0.0])) if (far > 0.0).any() else 1.0
     return np.asarray(CHART_REACH * np.maximum(far, typical))
-
-
-def principal_motion(positions: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The rotation [k, k] and centre [k] with (z − centre) @ rotation along the principal axes, longest first."""
-    centre = positions.mean(axis=0)
-    centred = positions - centre
-    axes = np.linalg.eigh(centred.T @ centred)[1][:, ::-1]
-    # The sign of an axis is that of positive skewness; for symmetric data that of the eigenvector.
-    return axes * np.where(np.sum((centred @ axes) ** 3, axis=0) < 0.0, -1.0, 1.0), centre
 
 
 def side_by_side(components: list[FloatArray], least_gap: float) -> tuple[list[FloatArray], list[FloatArray]]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from subbundle._numbers import MOST_ROUNDS
-from subbundle._parallel import one_blas_thread
+from subbundle._parallel import one_library_thread
 from subbundle._types import FloatArray, Status, evenly
 from subbundle._validation import as_choice, as_integer, as_positive
 from subbundle.atlas.base import nearest_frame
@@ -17,7 +17,7 @@ from subbundle.atlas.tuning import PATH_SETTLED
 from subbundle.bundles.principal import PrincipalSubbundle
 from subbundle.charts.chart import Located
 from subbundle.cloud import Cloud
-from subbundle.embedding.components import above_flat_tail
+from subbundle.embedding.components import above_flat_tail, principal_motion
 from subbundle.embedding.laid_out_atlas import ARRAYS, LaidOutAtlas
 from subbundle.embedding.noise import held_out_residuals
 from subbundle.embedding.quality import Quality, quality
@@ -45,7 +45,7 @@ class Learned:
 
 # With several threads BLAS spends most of its time waiting for them where matrices are small, several times that of the
 # work on a busy machine; and with one the coordinates are the same to the bit whatever the number of processors.
-@one_blas_thread()
+@one_library_thread()
 def learn(
     points: FloatArray, weights: FloatArray, rank: int, *, bandwidth: Any, n_neighbors: Any, metric: str, closed: str,
     reduce_dim: Any, n_jobs: int | None,
@@ -65,6 +65,10 @@ def learn(
     points, weights = rows[order], weights[order]
     components = chosen_components(points, rank, reduce_dim, above_flat_tail)
     inside = components.enter(points)
+    # Again along the principal axes, so that results do not depend on a rotation of the table.
+    turn, centre = principal_motion(inside)
+    order = Cloud((inside - centre) @ turn).order
+    points, weights, inside = points[order], weights[order], inside[order]
     kind = "auto" if metric == "precomputed" else metric
     layout = lay_out_table(inside, weights, rank, metric=kind, n_neighbors=size, bandwidth=width, n_jobs=n_jobs)
     if layout.cut > 0.0 and closed == "raise":
@@ -96,14 +100,15 @@ def _bandwidth(bandwidth: Any) -> float | str | None:
 def centred_at(atlas: LaidOutAtlas, base: FloatArray, bundle: PrincipalSubbundle) -> tuple[LaidOutAtlas, FloatArray]:
     """``atlas`` with coordinates zero at the projection of ``base`` [D] and axes along the frame of ``bundle`` there;
     and that projection."""
-    here = atlas.locate(base[None])
-    frame = bundle.frame(here.points).vectors[0]
+    point = atlas.locate(base[None]).points
+    frame = bundle.frame(point).vectors[0]
     if not np.isfinite(frame).all():
         raise ValueError("base_point must lie near the data; there is no tangent frame at the given one. Pass None.")
     width = DIFFERENCE_RADII * float(np.median(atlas.radii))
-    ahead, behind = (atlas.locate(here.points + sign * width * frame.T).coordinates for sign in (1.0, -1.0))
+    ahead, behind = (atlas.locate(point + sign * width * frame.T).coordinates for sign in (1.0, -1.0))
     turn = nearest_frame((ahead - behind) / (2.0 * width))
-    return atlas.moved(turn.T, here.coordinates[0]), here.points[0]
+    # The projection of a projection differs from it a little where charts disagree.
+    return atlas.moved(turn.T, atlas.locate(point).coordinates[0]), point[0]
 
 
 def place_rows(rows: FloatArray, components: Components, atlas: LaidOutAtlas, residual_scale: float) -> Located:
@@ -171,6 +176,7 @@ def set_learned(model: Any, learned: Learned) -> None:
     model.n_connected_components_ = int(layout.atlas.atlas.labels.max()) + 1
 
 
+@one_library_thread()
 def set_training(model: Any, rows: FloatArray) -> None:
     """Set the coordinates of the training rows, their diagnostics and the quality of the embedding."""
     rows = completed(rows, model._components, model.atlas_)
