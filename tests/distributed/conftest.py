@@ -1,9 +1,9 @@
-"""One cluster of two processes for all tests of a module."""
+"""One cluster of two processes for all tests: each takes as long to start as most of them to run."""
 
 import pytest
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def client():
     pytest.importorskip("dask")
     from subbundle.distributed import cluster

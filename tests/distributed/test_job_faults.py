@@ -194,5 +194,8 @@ def test_a_job_whose_workers_all_ended_ends(client, source, tmp_path, monkeypatc
     client.cluster.scale(0)
     while scheduler.workers:
         time.sleep(0.05)
-    with pytest.raises(JobError, match=r"failed for (\d) of \1: .*all workers ended and none came in their place"):
-        run(plan, wait_for, {"go": str(tmp_path / "never")}, client=client)
+    try:
+        with pytest.raises(JobError, match=r"failed for (\d) of \1: .*all workers ended and none came in their place"):
+            run(plan, wait_for, {"go": str(tmp_path / "never")}, client=client)
+    finally:
+        client.cluster.scale(2)
