@@ -133,7 +133,7 @@ def test_a_solid_ball(capsys):
 def test_rows_of_unequal_length_are_named(capsys):
     save("scan.csv", b"x,y,z\n1,2,3\n4,5\n6,7,8\n")
     assert run("scan.csv") == 2
-    assert "got 2 columns instead of 3" in capsys.readouterr().err
+    assert "it must have 3 entries in every row; row 3 has 2" in capsys.readouterr().err
 
 
 def test_two_objects_outliers_copies_and_empty_rays_at_once(capsys):
