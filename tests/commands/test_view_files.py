@@ -49,6 +49,9 @@ def test_columns_of_a_table_keep_their_names(tmp_path):
     assert scene.panels[0].axes == ("height", "mass", "age")
     with pytest.raises(ValueError, match="--drop must name columns of the table; got 'size'"):
         objects_in([tmp_path / "table.csv"], drop=["size"])
+    names = (tmp_path / "table.csv").read_text(encoding="utf-8").partition("\n")[0].strip().split(",")
+    with pytest.raises(ValueError, match="all were left out; leave out fewer"):
+        objects_in([tmp_path / "table.csv"], drop=names)
 
 
 def test_a_quantity_without_variation_does_not_colour_first():

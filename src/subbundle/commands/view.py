@@ -181,7 +181,7 @@ def _read_columns(path: Path, drop: Sequence[str]) -> Table:
     chosen = next((names for names in _COORDINATES if all(name in lower for name in names)), None)
     coordinates = [lower[name] for name in chosen] if chosen is not None else numbers
     if not coordinates:
-        raise unreadable(path, no_numbers(columns))
+        raise unreadable(path, no_numbers([name for name in columns if name not in drop]))
     others = {name: column for name, column in columns.items() if name not in coordinates}
     names = coordinates if path.suffix.lower() in NAMED else ()
     return Table(np.column_stack([columns[name].astype(np.float64) for name in coordinates]), names, others)

@@ -109,8 +109,9 @@ def write_columns(path: Path, columns: Mapping[str, NDArray[Any]]) -> None:
 
 
 def no_numbers(columns: Iterable[str]) -> ValueError:
-    """The error for a table whose columns are all text."""
-    return ValueError(f"it must hold columns of numbers; none of its columns is numeric: {', '.join(columns)[:200]}")
+    """The error for a table of which the ``columns`` that are not left out are all text."""
+    found = ", ".join(columns)[:200] or "all were left out; leave out fewer"
+    return ValueError(f"it must hold columns of numbers; none of its columns is numeric: {found}")
 
 
 def _text_columns(path: Path, *, gaps: bool = False) -> tuple[dict[str, NDArray[Any]], bool]:
